@@ -58,8 +58,8 @@ class Account:
     def _add(self, fact: Json, partition: int) -> None:
         packet = fact["packet"]
         for edge in edges(packet):
-            shown = {**edge, "at": fact["at"], "cause": fact["cause"]}
-            self.edges[edge["edge_id"], fact["cause"]] = (partition, shown)
+            edge_fact = {**edge, "at": fact["at"], "cause": fact["cause"]}
+            self.edges[edge["edge_id"], fact["cause"]] = (partition, edge_fact)
         if _matters(packet):
             self._count(fact, packet)
         if packet["packet_type"] == "ARBITRATION":
@@ -71,8 +71,10 @@ class Account:
         members[packet["packet_id"]] = packet
         changes = _differences(before, sums.counted(members.values()))
         if kind == "EVAL":
-            own = {protocol: {**change, "packets": 0} for protocol, change in changes.items()}
-            self._owe("eval", own, fact, packet)
+            per_protocol = {
+                protocol: {**change, "packets": 0} for protocol, change in changes.items()
+            }
+            self._owe("eval", per_protocol, fact, packet)
             none = dict.fromkeys(NAMES, 0)
             changes = {p: {**none, "packets": change["packets"]} for p, change in changes.items()}
         self._owe("transfer" if kind == "TRANSFER" else "lineage", changes, fact, packet)
@@ -183,8 +185,8 @@ def _protocol(verdict: Json | None) -> str:
 
 def _ranked(verdict: Json) -> Json:
     payload = verdict["packet"]["payload"]
-    shown = {name: payload[name] for name in ("to_swarm", "sender_score", "receiver_score")}
-    return {"packet_id": verdict["packet_id"], **shown, **verdict["throttle"]["selection"]}
+    scores = {name: payload[name] for name in ("to_swarm", "sender_score", "receiver_score")}
+    return {"packet_id": verdict["packet_id"], **scores, **verdict["throttle"]["selection"]}
 
 
 def edges(packet: Json) -> list[Json]:
@@ -203,25 +205,25 @@ def edges(packet: Json) -> list[Json]:
 
 def _edges(packet: Json) -> Iterator[tuple[str, str, str]]:
     trace, payload = packet["trace"], packet["payload"]
-    own = f"apc:packet:{packet['packet_id']}"
-    yield own, "same_trace", f"trace:{trace['session_id']}"
+    node = f"apc:packet:{packet['packet_id']}"
+    yield node, "same_trace", f"trace:{trace['session_id']}"
     if "parent_packet_id" in trace:
-        yield own, "child_of", f"apc:packet:{trace['parent_packet_id']}"
+        yield node, "child_of", f"apc:packet:{trace['parent_packet_id']}"
     if trace["root_packet_id"] != packet["packet_id"]:
-        yield own, "part_of", f"apc:packet:{trace['root_packet_id']}"
+        yield node, "part_of", f"apc:packet:{trace['root_packet_id']}"
     match packet["packet_type"]:
         case "ACK" | "NACK":
-            yield own, "acknowledges", f"apc:packet:{payload['acked_packet_id']}"
+            yield node, "acknowledges", f"apc:packet:{payload['acked_packet_id']}"
         case "RETRACTION":
             target = f"apc:packet:{payload['target_packet_id']}"
-            yield own, "retracts", target
+            yield node, "retracts", target
             if "replacement_packet_id" in payload:
                 yield f"apc:packet:{payload['replacement_packet_id']}", "replaces", target
         case "EVAL" | "ARBITRATION":
-            yield from ((own, "evaluates", f"apc:packet:{ref}") for ref in named_by(packet))
+            yield from ((node, "evaluates", f"apc:packet:{ref}") for ref in named_by(packet))
     if "lineage" in packet:
         protocol = f"apc:protocol:{packet['lineage']['protocol_id']}"
         relation = "transfers" if packet["packet_type"] == "TRANSFER" else "derived_from"
-        yield own, relation, protocol
+        yield node, relation, protocol
         for parent in packet["lineage"].get("parent_protocol_ids", []):
             yield protocol, "derived_from", f"apc:protocol:{parent}"

@@ -43,9 +43,9 @@ class Said(NamedTuple):
     value: Json | bytes
 
 
-def outputs(made: Outputs, said: Iterable[Said]) -> Iterator[Output]:
+def outputs(made: Outputs, messages: Iterable[Said]) -> Iterator[Output]:
     """As records; bytes that are no envelope have nobody's key."""
-    for topic, value in said:
+    for topic, value in messages:
         if isinstance(value, bytes):
             home = partition_of(b"nobody", PARTITIONS)
             yield Output(made.name(topic), b"nobody", value, (), home)
@@ -66,7 +66,7 @@ class Agents:
         """Without end."""
         names = count(1)
         at_work = [self._session(f"session-{next(names)}") for _ in range(sessions)]
-        kept: list[Said] = []
+        recent: list[Said] = []
         while True:
             at = self._dice.randrange(sessions)
             one = next(at_work[at], None)
@@ -74,9 +74,9 @@ class Agents:
                 at_work[at] = self._session(f"session-{next(names)}")
                 continue
             yield one
-            kept = [*kept[-200:], one]
+            recent = [*recent[-200:], one]
             if self._dice.random() < 0.05:
-                yield self._dice.choice(kept)
+                yield self._dice.choice(recent)
             if self._dice.random() < 0.005:
                 yield Said(RTES_RAW, f"no record: password={self._secret()} !".encode())
 
@@ -207,9 +207,9 @@ class Agents:
         return self._kept(length, _ALNUM)
 
     def _kept(self, length: int, letters: str) -> str:
-        found = "aZ9" + "".join(self._dice.choice(letters) for _ in range(length - 3))
-        self.secrets.add(found)
-        return found
+        secret = "aZ9" + "".join(self._dice.choice(letters) for _ in range(length - 3))
+        self.secrets.add(secret)
+        return secret
 
     def github(self) -> str:
         return f"remote: https://{'gh' + 'p_'}{self._secret(36)}@example.test/repo.git"

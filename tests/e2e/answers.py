@@ -15,10 +15,10 @@ def check(
     answers = Counter(causes)
     letters = Counter(entry.cause for entry in dead)
     for entry in records:
-        said, buried = answers.pop(entry.place, 0), letters.pop(entry.place, 0)
+        verdicts, buried = answers.pop(entry.place, 0), letters.pop(entry.place, 0)
         withdrawn = withdraws and not entry.is_broken
-        wanted = (0, 1) if entry.json is None and not withdrawn else (1, 0)
-        if (said, buried) != wanted:
-            yield f"{entry.place} has {said} verdicts and {buried} dead letters"
+        expected = (0, 1) if entry.json is None and not withdrawn else (1, 0)
+        if (verdicts, buried) != expected:
+            yield f"{entry.place} has {verdicts} verdicts and {buried} dead letters"
     yield from (f"a dead letter about {place}, which is not there" for place in letters)
     yield from (f"a verdict on {place}, which is not there" for place in answers)

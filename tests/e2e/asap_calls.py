@@ -41,20 +41,20 @@ class Call:
         if not self.is_tool:
             return []
         payload = self.envelope["payload"]
-        told = {
+        invocation = {
             "type": "TOOL_LIFECYCLE_INVOKED",
             "call_id": self.key,
             "tool": payload["tool_name"],
             "arguments": payload["arguments"],
             "timestamp": self.opened_at,
         }
-        return [(self.session, told)]
+        return [(self.session, invocation)]
 
     def closed(self, status: str, at: str) -> list[tuple[str, Json]]:
         self.is_open = False
         if not self.is_tool:
             return []
-        told = {
+        payload = {
             "type": "TOOL_LIFECYCLE_COMPLETED",
             "call_id": self.key,
             "tool": self.envelope["payload"]["tool_name"],
@@ -62,7 +62,7 @@ class Call:
             "duration_ms": ms_of(at) - ms_of(self.opened_at),
             "timestamp": at,
         }
-        return [(self.session, told)]
+        return [(self.session, payload)]
 
 
 def answers(call: Call, envelope: Json) -> bool:
@@ -77,13 +77,13 @@ def judge(call: Call | None, envelope: Json) -> str:
         return "call_opened" if call is None else "call_conflict"
     if call is None or not answers(call, envelope):
         return "call_not_found"
-    asked = call.envelope
-    if envelope["sender"] != asked["recipient"]:
+    request = call.envelope
+    if envelope["sender"] != request["recipient"]:
         return "not_participant"
-    if envelope["recipient"] != asked["sender"]:
+    if envelope["recipient"] != request["sender"]:
         return "wrong_recipient"
-    if envelope["correlation_id"] != asked["id"]:
+    if envelope["correlation_id"] != request["id"]:
         return "correlation_mismatch"
-    if envelope["payload"].get("resource_uri") != asked["payload"].get("resource_uri"):
+    if envelope["payload"].get("resource_uri") != request["payload"].get("resource_uri"):
         return "resource_mismatch"
     return "call_answered" if call.is_open else "call_closed"

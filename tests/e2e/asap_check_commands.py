@@ -22,11 +22,11 @@ COMMANDS = (
 )
 
 
-def check(found: AsapHistory) -> Iterator[str]:
-    facts = found.values(ASAP_EVENTS)
+def check(history: AsapHistory) -> Iterator[str]:
+    facts = history.values(ASAP_EVENTS)
     yield from repeated("fact", (fact["event_id"] for fact in facts))
     for topic, dead, kind in COMMANDS:
         causes = [fact["cause"] for fact in facts if fact["kind"] == kind]
         withdraws = kind == "manifest"
-        yield from answers.check(found.of(topic), causes, found.of(dead), withdraws)
-    yield from (f"{entry.cause} is a link that is not read" for entry in found.of(ASAP_LINKS_DLQ))
+        yield from answers.check(history.of(topic), causes, history.of(dead), withdraws)
+    yield from (f"{entry.cause} is a link that is not read" for entry in history.of(ASAP_LINKS_DLQ))

@@ -17,7 +17,7 @@ from topology.asap import ASAP_EVENTS
 Edge = tuple[str, str, str]
 
 
-def check(edges: Sequence[Entry], found: AsapHistory, fold: Fold) -> Iterator[str]:
+def check(edges: Sequence[Entry], history: AsapHistory, fold: Fold) -> Iterator[str]:
     """edges: of lineage.edges."""
     drawn: Counter[tuple[str, Edge]] = Counter()
     for entry in edges:
@@ -29,7 +29,7 @@ def check(edges: Sequence[Entry], found: AsapHistory, fold: Fold) -> Iterator[st
             drawn[(entry.cause, ends)] += 1
     owed = Counter(
         (fact["cause"], edge)
-        for fact in found.values(ASAP_EVENTS)
+        for fact in history.values(ASAP_EVENTS)
         for edge in dict.fromkeys(_edges(fact, fold))
     )
     yield from (f"{cause} does not draw {edge}" for cause, edge in owed - drawn)
@@ -41,26 +41,26 @@ def _node(kind: str, *parts: str) -> str:
 
 
 def _edges(fact: Json, fold: Fold) -> Iterator[Edge]:
-    own = None if fact["envelope_id"] is None else _node("envelope", fact["envelope_id"])
-    if own is not None and fact["rule"] == "same_idempotency_key":
-        yield own, "part_of", _node("task", fact["task_id"])
+    node = None if fact["envelope_id"] is None else _node("envelope", fact["envelope_id"])
+    if node is not None and fact["rule"] == "same_idempotency_key":
+        yield node, "part_of", _node("task", fact["task_id"])
     if fact["kind"] == "expired" and fact["snapshot_version"] is not None:
         saved = _node("snapshot", fact["task_id"], str(fact["snapshot_version"]))
         yield saved, "part_of", _node("task", fact["task_id"])
-    if own is None or fact["kind"] != "envelope" or fact["verdict"] != "accepted":
+    if node is None or fact["kind"] != "envelope" or fact["verdict"] != "accepted":
         return
     if fact["call_key"] is not None:
-        yield from _of_call(fact, own, fold)
+        yield from _of_call(fact, node, fold)
         return
     task, envelope = _node("task", fact["task_id"]), fact["envelope"]
-    yield own, "part_of", task
+    yield node, "part_of", task
     about = (envelope["extensions"] or {}).get("dev.headrace.answers") or envelope["correlation_id"]
     if about:
-        yield own, "answers", _node("envelope", about)
+        yield node, "answers", _node("envelope", about)
     if fact["rule"] == "task_created":
         yield from _created(fact, task)
     elif fact["rule"] == "task_cancelled":
-        yield own, "retracts", task
+        yield node, "retracts", task
     elif fact["rule"] == "artifact_noted":
         artifact = envelope["payload"]["artifact_id"]
         yield _node("artifact", fact["task_id"], artifact), "derived_from", task
@@ -71,7 +71,7 @@ def _edges(fact: Json, fold: Fold) -> Iterator[Edge]:
             yield saved, "restores", _node("snapshot", fact["task_id"], old)
         else:
             yield saved, "part_of", task
-            yield saved, "derived_from", own
+            yield saved, "derived_from", node
 
 
 def _created(fact: Json, task: str) -> Iterator[Edge]:
@@ -83,11 +83,11 @@ def _created(fact: Json, task: str) -> Iterator[Edge]:
         yield task, "same_trace", "trace:" + fact["envelope"]["trace_id"]
 
 
-def _of_call(fact: Json, own: str, fold: Fold) -> Iterator[Edge]:
+def _of_call(fact: Json, node: str, fold: Fold) -> Iterator[Edge]:
     call, envelope = _node("call", fact["call_key"]), fact["envelope"]
     if fact["rule"] == "call_answered":
-        asked = fold.calls[fact["call_key"]].envelope["id"]
-        yield own, "answers", _node("envelope", asked)
+        request_id = fold.calls[fact["call_key"]].envelope["id"]
+        yield node, "answers", _node("envelope", request_id)
         return
     if envelope["trace_id"]:
         yield call, "same_trace", "trace:" + envelope["trace_id"]

@@ -14,12 +14,12 @@ Claim = tuple[str, str, str]
 MAX_DEPTH = 10
 
 
-def check(found: AsapHistory, fold: Fold) -> Iterator[str]:
-    commands = {entry.place: entry for entry in found.of(ASAP_ENVELOPES)}
-    facts = [fact for fact in found.values(ASAP_EVENTS) if fact["kind"] == "envelope"]
-    asked = [fact for fact in facts if fact["payload_type"] == "TaskRequest"]
-    yield from _claims([fact for fact in asked if fact["cause"] in commands], commands, fold)
-    yield from _depths(asked, commands, found, fold)
+def check(history: AsapHistory, fold: Fold) -> Iterator[str]:
+    commands = {entry.place: entry for entry in history.of(ASAP_ENVELOPES)}
+    facts = [fact for fact in history.values(ASAP_EVENTS) if fact["kind"] == "envelope"]
+    requests = [fact for fact in facts if fact["payload_type"] == "TaskRequest"]
+    yield from _claims([fact for fact in requests if fact["cause"] in commands], commands, fold)
+    yield from _depths(requests, commands, history, fold)
 
 
 def _claim(envelope: Json) -> Claim | None:
@@ -28,15 +28,15 @@ def _claim(envelope: Json) -> Claim | None:
     return None if key is None else (envelope["sender"], payload["skill_id"], key)
 
 
-def _claims(asked: list[Json], commands: Mapping[str, Entry], fold: Fold) -> Iterator[str]:
+def _claims(requests: list[Json], commands: Mapping[str, Entry], fold: Fold) -> Iterator[str]:
     """Within the day that a claim lives, which every run is done in."""
     holders: dict[Claim, list[str]] = defaultdict(list)
-    for fact in asked:
+    for fact in requests:
         claim = _claim(commands[fact["cause"]].value)
         if claim is not None and fact["rule"] == "task_created":
             holders[claim].append(fact["task_id"])
     yield from (f"{claim} has tasks {ids}" for claim, ids in holders.items() if len(ids) > 1)
-    for fact in asked:
+    for fact in requests:
         if fact["rule"] != "same_idempotency_key":
             continue
         envelope = commands[fact["cause"]].value
@@ -50,13 +50,13 @@ def _claims(asked: list[Json], commands: Mapping[str, Entry], fold: Fold) -> Ite
 
 
 def _depths(
-    asked: list[Json], commands: Mapping[str, Entry], found: AsapHistory, fold: Fold
+    requests: list[Json], commands: Mapping[str, Entry], history: AsapHistory, fold: Fold
 ) -> Iterator[str]:
     questions: dict[str, int] = {}
-    for entry in found.of(ASAP_LINKS):
+    for entry in history.of(ASAP_LINKS):
         if entry.value["kind"] == "depth_ask":
             questions.setdefault(entry.value["from_key"], entry.at)
-    for fact in asked:
+    for fact in requests:
         figures, command = fact["figures"], commands.get(fact["cause"])
         if command is None or command.json is None:
             continue

@@ -21,46 +21,46 @@ LATE_MS = 10_000
 """How long after its time a timer may fire."""
 
 
-def check(found: AsapHistory, fold: Fold) -> Iterator[str]:
-    yield from _rows(found, fold)
-    yield from _delivered(found, fold)
-    yield from _reported(found, fold)
-    yield from _timely(found, fold)
+def check(history: AsapHistory, fold: Fold) -> Iterator[str]:
+    yield from _rows(history, fold)
+    yield from _delivered(history, fold)
+    yield from _reported(history, fold)
+    yield from _timely(history, fold)
 
 
-def _rows(found: AsapHistory, fold: Fold) -> Iterator[str]:
-    rows = found.rows(ASAP_TASKS)
-    wanted = {_part(key): task.row for key, task in fold.tasks.items()}
-    for key, row in wanted.items():
+def _rows(history: AsapHistory, fold: Fold) -> Iterator[str]:
+    rows = history.rows(ASAP_TASKS)
+    expected = {_part(key): task.row for key, task in fold.tasks.items()}
+    for key, row in expected.items():
         response = row["response"]
         if response is not None and len(canonical_json(response)) > LARGE:
-            kept = rows.get(key, row)["response"]
-            wanted[key] = {**row, "response": kept if kept in (None, response) else response}
-    yield from differences("row of task", rows, wanted)
+            stored = rows.get(key, row)["response"]
+            expected[key] = {**row, "response": stored if stored in (None, response) else response}
+    yield from differences("row of task", rows, expected)
     states = [task.states for task in fold.tasks.values()]
     saved = {f"{_part(one.task_id)}/{n}": row for one in states for n, row in one.rows.items()}
-    yield from differences("row of snapshot", found.rows(ASAP_SNAPSHOTS), saved)
+    yield from differences("row of snapshot", history.rows(ASAP_SNAPSHOTS), saved)
 
 
 def _part(id: str) -> str:
     return id.replace("%", "%25").replace("/", "%2F")
 
 
-def _delivered(found: AsapHistory, fold: Fold) -> Iterator[str]:
+def _delivered(history: AsapHistory, fold: Fold) -> Iterator[str]:
     """Each promise once; besides, a response again for each request that an older task answers."""
-    given = Counter(_text(_promise(entry)) for entry in found.of(ASAP_INBOX))
+    deliveries = Counter(_text(_promise(entry)) for entry in history.of(ASAP_INBOX))
     owed = Counter(_text(promise) for promise in fold.promises)
-    resent = {entry.place: entry for entry in found.of(ASAP_LINKS) if _resends(entry)}
-    for entry in found.of(ASAP_INBOX):
+    resent = {entry.place: entry for entry in history.of(ASAP_LINKS) if _resends(entry)}
+    for entry in history.of(ASAP_INBOX):
         link = resent.get(entry.cause)
         if link is not None:
-            given.subtract([_text(_promise(entry))])
+            deliveries.subtract([_text(_promise(entry))])
             yield from _again(entry, link, fold)
-    for told, count in given.items():
-        if count > owed[told]:
-            yield f"the inbox has {count - owed[told]} too many of {told}"
-    yield from (f"the inbox lacks {n} of {told}" for told, n in (owed - given).items())
-    yield from _resent(found, fold, resent)
+    for expected, count in deliveries.items():
+        if count > owed[expected]:
+            yield f"the inbox has {count - owed[expected]} too many of {expected}"
+    yield from (f"the inbox lacks {n} of {expected}" for expected, n in (owed - deliveries).items())
+    yield from _resent(history, fold, resent)
 
 
 def _promise(entry: Entry) -> Promise:
@@ -86,9 +86,9 @@ def _again(entry: Entry, link: Entry, fold: Fold) -> Iterator[str]:
         yield f"{entry.place} is sent again for {about}, not for {link.value['envelope_id']}"
 
 
-def _resent(found: AsapHistory, fold: Fold, resent: Mapping[str, Entry]) -> Iterator[str]:
+def _resent(history: AsapHistory, fold: Fold, resent: Mapping[str, Entry]) -> Iterator[str]:
     """A response that was there when a request asked for it comes once more, and only then."""
-    sent = Counter(entry.cause for entry in found.of(ASAP_INBOX) if entry.cause in resent)
+    sent = Counter(entry.cause for entry in history.of(ASAP_INBOX) if entry.cause in resent)
     for place, link in resent.items():
         response = fold.responses.get(link.text_key)
         was_there = response is not None and response.at < link.at
@@ -98,23 +98,23 @@ def _resent(found: AsapHistory, fold: Fold, resent: Mapping[str, Entry]) -> Iter
             yield f"by {place} a response is sent that {link.text_key} has not"
 
 
-def _reported(found: AsapHistory, fold: Fold) -> Iterator[str]:
+def _reported(history: AsapHistory, fold: Fold) -> Iterator[str]:
     """Per session in the facts' order, as far as one decision goes; each once."""
-    told: dict[str, list[Json]] = defaultdict(list)
-    for entry in found.of(RTES_RAW):
+    events: dict[str, list[Json]] = defaultdict(list)
+    for entry in history.of(RTES_RAW):
         if entry.value["origin"] == "asap":
-            told[entry.cause].append(entry.value)
+            events[entry.cause].append(entry.value)
     owed: dict[str, list[Json]] = defaultdict(list)
     for report in fold.reports:
         event_id = uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:{report.cause}/{report.n}")
         event = {"event_id": str(event_id), "session_id": report.session, "origin": "asap"}
         owed[report.cause].append({**event, "payload": report.payload})
-    yield from differences("RTES events of", told, owed)
+    yield from differences("RTES events of", events, owed)
 
 
-def _timely(found: AsapHistory, fold: Fold) -> Iterator[str]:
+def _timely(history: AsapHistory, fold: Fold) -> Iterator[str]:
     """Nothing stays open when its time is over."""
-    end = max((ms_of(fact["at"]) for fact in found.values(ASAP_EVENTS)), default=0) - LATE_MS
+    end = max((ms_of(fact["at"]) for fact in history.values(ASAP_EVENTS)), default=0) - LATE_MS
     for key, task in fold.tasks.items():
         if not task.terminal and task.due_ms < end:
             yield f"the task {key} is {task.status} though its time was over at {task.due_ms}"

@@ -28,19 +28,19 @@ def check(routes: Routes, tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def _get(routes: Routes, path: Sequence[str], query: str = "") -> Json:
-    task_id, *rest = path
-    target = "/".join(["/v1/asap/tasks", quote(task_id, safe=""), *rest])
+    task_id, *names = path
+    target = "/".join(["/v1/asap/tasks", quote(task_id, safe=""), *names])
     answer = routes.handle("GET", target, query)
     return {"status": answer.status, **answer.body}
 
 
 def _now(routes: Routes, task: Task) -> Iterator[str]:
-    found = _get(routes, [task.id])
-    if found.get("task") != task.history[-1]:
-        yield f"the task {task.id} is shown as {found.get('task')}, not {task.history[-1]}"
+    body = _get(routes, [task.id])
+    if body.get("task") != task.history[-1]:
+        yield f"the task {task.id} is shown as {body.get('task')}, not {task.history[-1]}"
     for name in (*_OWN, *_MORE):
-        if found.get(name) != task.row[name]:
-            yield f"{name} of the task {task.id} is shown as {found.get(name)}"
+        if body.get(name) != task.row[name]:
+            yield f"{name} of the task {task.id} is shown as {body.get(name)}"
 
 
 def _snapshots(routes: Routes, task: Task) -> Iterator[str]:
@@ -49,9 +49,9 @@ def _snapshots(routes: Routes, task: Task) -> Iterator[str]:
     if _get(routes, [task.id, "snapshots"]).get("snapshots") != listed:
         yield f"the snapshots of {task.id} are shown otherwise than {listed}"
     for row in rows:
-        found = _get(routes, [task.id, "snapshots", str(row["version"])])
-        if found != {"status": 200, **snapshot_view(row)}:
-            yield f"the snapshot {row['id']} of {task.id} is shown as {found}"
+        body = _get(routes, [task.id, "snapshots", str(row["version"])])
+        if body != {"status": 200, **snapshot_view(row)}:
+            yield f"the snapshot {row['id']} of {task.id} is shown as {body}"
 
 
 def _then(routes: Routes, task: Task) -> Iterator[str]:
@@ -59,12 +59,12 @@ def _then(routes: Routes, task: Task) -> Iterator[str]:
     last = task.row["sequence"]
     for n in range(1, last + 1):
         state = task.states.at(n)
-        wanted = {"task": task.history[n - 1], "data": state["data"]}
-        wanted["checkpoint"] = state["checkpoint"]
-        found = _get(routes, [task.id, "events"], f"at={n}&limit=500")
-        if found.get("state") != wanted or found.get("version") != n:
-            yield f"{task.id} at {n} is shown as {found.get('state')}, it was {wanted}"
-        if [fact["sequence"] for fact in found.get("events", ())] != [*range(1, n + 1)]:
+        expected = {"task": task.history[n - 1], "data": state["data"]}
+        expected["checkpoint"] = state["checkpoint"]
+        body = _get(routes, [task.id, "events"], f"at={n}&limit=500")
+        if body.get("state") != expected or body.get("version") != n:
+            yield f"{task.id} at {n} is shown as {body.get('state')}, it was {expected}"
+        if [fact["sequence"] for fact in body.get("events", ())] != [*range(1, n + 1)]:
             yield f"{task.id} at {n} is shown by other events than 1 to {n}"
         if _get(routes, [task.id, "snapshots", str(n)]) != {"status": 200, **state}:
             yield f"the state of {task.id} at {n} is not shown as {state}"

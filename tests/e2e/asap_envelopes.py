@@ -75,9 +75,9 @@ class Speaker:
             correlation_id=self.task_id if named or self._count % 2 else None,
         )
 
-    def save(self, change: Json, *, told: bool = False) -> Json:
+    def save(self, change: Json, *, to_requester: bool = False) -> Json:
         """change: of the snapshot extension.  told: the requester hears of it."""
-        recipient = self.requester if told else SERVICE
+        recipient = self.requester if to_requester else SERVICE
         extensions = {SNAPSHOT: change}
         return self.update("working", "progress", recipient=recipient, extensions=extensions)
 

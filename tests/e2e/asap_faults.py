@@ -32,164 +32,164 @@ ANSWERS = Spoiled(
 )
 
 
-def _out_of_turn(found: AsapHistory) -> None:
-    facts = found.of(ASAP_EVENTS)
-    key = FACTS.first(found, "state_saved").key
+def _out_of_turn(history: AsapHistory) -> None:
+    facts = history.of(ASAP_EVENTS)
+    key = FACTS.first(history, "state_saved").key
     n, m = [n for n, entry in enumerate(facts) if entry.key == key][:2]
     facts[n], facts[m] = facts[m], facts[n]
 
 
-def _sequence_skipped(found: AsapHistory) -> None:
-    FACTS.first(found, "progress_noted").value["sequence"] += 1
+def _sequence_skipped(history: AsapHistory) -> None:
+    FACTS.first(history, "progress_noted").value["sequence"] += 1
 
 
-def _version_skipped(found: AsapHistory) -> None:
-    _saving(found).value["snapshot_version"] += 1
+def _version_skipped(history: AsapHistory) -> None:
+    _saving(history).value["snapshot_version"] += 1
 
 
-def _version_twice(found: AsapHistory) -> None:
-    saved = [entry for entry in FACTS.by(found, "state_saved") if entry.value["snapshot_version"]]
+def _version_twice(history: AsapHistory) -> None:
+    saved = [entry for entry in FACTS.by(history, "state_saved") if entry.value["snapshot_version"]]
     second = next(entry for entry in saved if entry.value["snapshot_version"] > 1)
     second.value["snapshot_version"] -= 1
 
 
-def _saving(found: AsapHistory) -> Entry:
-    saved = FACTS.by(found, "state_saved")
+def _saving(history: AsapHistory) -> Entry:
+    saved = FACTS.by(history, "state_saved")
     return next(entry for entry in saved if entry.value["snapshot_version"])
 
 
-def _illegal_step(found: AsapHistory) -> None:
-    fact = FACTS.first(found, "status_changed").value
+def _illegal_step(history: AsapHistory) -> None:
+    fact = FACTS.first(history, "status_changed").value
     fact["transitions"][-1]["to_status"] = fact["status"] = "completed"
 
 
-def _step_unmarked(found: AsapHistory) -> None:
-    steps = (entry.value["transitions"] for entry in FACTS.by(found, "response_recorded"))
+def _step_unmarked(history: AsapHistory) -> None:
+    steps = (entry.value["transitions"] for entry in FACTS.by(history, "response_recorded"))
     next(each for each in steps if len(each) == 2)[0]["implied"] = False
 
 
-def _wrongly_refused(found: AsapHistory) -> None:
+def _wrongly_refused(history: AsapHistory) -> None:
     refused = {"verdict": "rejected", "rule": "not_participant", "envelope": None}
-    FACTS.first(found, "artifact_noted").value.update(refused)
+    FACTS.first(history, "artifact_noted").value.update(refused)
 
 
-def _refused_with_effect(found: AsapHistory) -> None:
-    FACTS.first(found, "wrong_recipient").value["sequence"] = 7
+def _refused_with_effect(history: AsapHistory) -> None:
+    FACTS.first(history, "wrong_recipient").value["sequence"] = 7
 
 
-def _other_envelope(found: AsapHistory) -> None:
-    FACTS.first(found, "progress_noted").value["envelope"]["payload"]["status"] = "paused"
+def _other_envelope(history: AsapHistory) -> None:
+    FACTS.first(history, "progress_noted").value["envelope"]["payload"]["status"] = "paused"
 
 
-def _other_hash(found: AsapHistory) -> None:
-    FACTS.first(found, "progress_noted").value["envelope_hash"] = "0" * 64
+def _other_hash(history: AsapHistory) -> None:
+    FACTS.first(history, "progress_noted").value["envelope_hash"] = "0" * 64
 
 
-def _other_first(found: AsapHistory) -> None:
-    again = FACTS.by(found, "same_envelope")
+def _other_first(history: AsapHistory) -> None:
+    again = FACTS.by(history, "same_envelope")
     fact = next(entry.value for entry in again if entry.value["kind"] == "envelope")
     fact["figures"]["first_sequence"] = 99
 
 
-def _timer_at_another_time(found: AsapHistory) -> None:
-    FACTS.first(found, "task_timeout").value["at"] = "2026-01-01T00:00:00.000Z"
+def _timer_at_another_time(history: AsapHistory) -> None:
+    FACTS.first(history, "task_timeout").value["at"] = "2026-01-01T00:00:00.000Z"
 
 
-def _never_timed_out(found: AsapHistory) -> None:
-    facts = found.of(ASAP_EVENTS)
-    facts.remove(FACTS.first(found, "task_timeout"))
+def _never_timed_out(history: AsapHistory) -> None:
+    facts = history.of(ASAP_EVENTS)
+    facts.remove(FACTS.first(history, "task_timeout"))
 
 
-def _deeper(found: AsapHistory) -> None:
-    created = FACTS.by(found, "task_created")
+def _deeper(history: AsapHistory) -> None:
+    created = FACTS.by(history, "task_created")
     next(e for e in created if e.value["figures"]["parent_known"]).value["figures"]["depth"] += 1
 
 
-def _other_holder(found: AsapHistory) -> None:
-    FACTS.first(found, "same_idempotency_key").value["task_id"] = "t1"
+def _other_holder(history: AsapHistory) -> None:
+    FACTS.first(history, "same_idempotency_key").value["task_id"] = "t1"
 
 
-def _holder_too_many(found: AsapHistory) -> None:
-    fact = FACTS.first(found, "same_idempotency_key").value
-    command = next(e for e in found.of(ASAP_ENVELOPES) if e.place == fact["cause"])
+def _holder_too_many(history: AsapHistory) -> None:
+    fact = FACTS.first(history, "same_idempotency_key").value
+    command = next(e for e in history.of(ASAP_ENVELOPES) if e.place == fact["cause"])
     fact |= {"rule": "task_created", "verdict": "accepted", "task_id": fact["envelope_id"]}
     fact |= {"figures": {"depth": 0, "parent_known": None}, "envelope": command.value}
 
 
-def _differs_not(found: AsapHistory) -> None:
-    figures = FACTS.first(found, "same_idempotency_key").value["figures"]
+def _differs_not(history: AsapHistory) -> None:
+    figures = FACTS.first(history, "same_idempotency_key").value["figures"]
     figures["content_differs"] = not figures["content_differs"]
 
 
-def _inbox_twice(found: AsapHistory) -> None:
-    found.of(ASAP_INBOX).append(found.of(ASAP_INBOX)[5])
+def _inbox_twice(history: AsapHistory) -> None:
+    history.of(ASAP_INBOX).append(history.of(ASAP_INBOX)[5])
 
 
-def _inbox_missing(found: AsapHistory) -> None:
-    del found.of(ASAP_INBOX)[5]
+def _inbox_missing(history: AsapHistory) -> None:
+    del history.of(ASAP_INBOX)[5]
 
 
-def _inbox_of_another(found: AsapHistory) -> None:
-    inbox = found.of(ASAP_INBOX)
+def _inbox_of_another(history: AsapHistory) -> None:
+    inbox = history.of(ASAP_INBOX)
     inbox[5] = inbox[5]._replace(key=b"urn:asap:agent:stranger")
 
 
-def _answers(found: AsapHistory) -> Iterator[Json]:
-    said = (entry.value for entry in found.of(ASAP_INBOX) if entry.value["sender"] == SERVICE)
-    shown = ((each["extensions"] or {}).get("dev.headrace.snapshot") for each in said)
-    return (each for each in shown if each)
+def _answers(history: AsapHistory) -> Iterator[Json]:
+    answers = (entry.value for entry in history.of(ASAP_INBOX) if entry.value["sender"] == SERVICE)
+    states = ((each["extensions"] or {}).get("dev.headrace.snapshot") for each in answers)
+    return (each for each in states if each)
 
 
-def _other_state(found: AsapHistory) -> None:
-    next(each for each in _answers(found) if each["version"] > 3)["data"]["lie"] = True
+def _other_state(history: AsapHistory) -> None:
+    next(each for each in _answers(history) if each["version"] > 3)["data"]["lie"] = True
 
 
-def _not_sent_again(found: AsapHistory) -> None:
-    links = {e.place for e in found.of(ASAP_LINKS) if e.value["kind"] == "resend"}
-    inbox = found.of(ASAP_INBOX)
+def _not_sent_again(history: AsapHistory) -> None:
+    links = {e.place for e in history.of(ASAP_LINKS) if e.value["kind"] == "resend"}
+    inbox = history.of(ASAP_INBOX)
     del inbox[next(n for n, entry in enumerate(inbox) if entry.cause in links)]
 
 
-def _sent_again_twice(found: AsapHistory) -> None:
-    links = {e.place for e in found.of(ASAP_LINKS) if e.value["kind"] == "resend"}
-    inbox = found.of(ASAP_INBOX)
+def _sent_again_twice(history: AsapHistory) -> None:
+    links = {e.place for e in history.of(ASAP_LINKS) if e.value["kind"] == "resend"}
+    inbox = history.of(ASAP_INBOX)
     inbox.append(next(entry for entry in inbox if entry.cause in links))
 
 
-def _row_of_task(found: AsapHistory) -> None:
-    rows = found.of(ASAP_TASKS)
+def _row_of_task(history: AsapHistory) -> None:
+    rows = history.of(ASAP_TASKS)
     next(e for e in rows if e.value["snapshot_mark"]).value["snapshot_mark"] += 1
 
 
-def _row_missing(found: AsapHistory) -> None:
-    del found.of(ASAP_TASKS)[-1]
+def _row_missing(history: AsapHistory) -> None:
+    del history.of(ASAP_TASKS)[-1]
 
 
-def _snapshot_missing(found: AsapHistory) -> None:
-    found.of(ASAP_SNAPSHOTS).remove(_kept(found))
+def _snapshot_missing(history: AsapHistory) -> None:
+    history.of(ASAP_SNAPSHOTS).remove(_kept(history))
 
 
-def _kept(found: AsapHistory) -> Entry:
+def _kept(history: AsapHistory) -> Entry:
     """A row of asap.snapshots that is there in the end."""
-    return next(entry for entry in found.of(ASAP_SNAPSHOTS) if entry.json is not None)
+    return next(entry for entry in history.of(ASAP_SNAPSHOTS) if entry.json is not None)
 
 
-def _snapshot_changed(found: AsapHistory) -> None:
-    _kept(found).value["data"]["lie"] = True
+def _snapshot_changed(history: AsapHistory) -> None:
+    _kept(history).value["data"]["lie"] = True
 
 
-def _not_deleted(found: AsapHistory) -> None:
-    rows = found.of(ASAP_SNAPSHOTS)
+def _not_deleted(history: AsapHistory) -> None:
+    rows = history.of(ASAP_SNAPSHOTS)
     n = next(n for n, entry in enumerate(rows) if entry.json is None)
-    rows[n] = rows[n]._replace(json=_kept(found).json)
+    rows[n] = rows[n]._replace(json=_kept(history).json)
 
 
-def _told_twice(found: AsapHistory) -> None:
-    found.of(RTES_RAW).append(found.of(RTES_RAW)[3])
+def _told_twice(history: AsapHistory) -> None:
+    history.of(RTES_RAW).append(history.of(RTES_RAW)[3])
 
 
-def _not_told(found: AsapHistory) -> None:
-    del found.of(RTES_RAW)[3]
+def _not_told(history: AsapHistory) -> None:
+    del history.of(RTES_RAW)[3]
 
 
 FAULTS: Mapping[Fault, str] = {

@@ -44,15 +44,15 @@ class Report(NamedTuple):
 class Fold:
     """created, responses: the entry of each task's first fact, and of its response."""
 
-    def __init__(self, found: AsapHistory) -> None:
+    def __init__(self, history: AsapHistory) -> None:
         self.faults: list[str] = []
-        self.standing = AsapState({entry.text_key for entry in found.of(ASAP_MANIFESTS)})
+        self.standing = AsapState({entry.text_key for entry in history.of(ASAP_MANIFESTS)})
         self.tasks, self.calls = self.standing.tasks, self.standing.calls
         self.created: dict[str, Entry] = {}
         self.responses: dict[str, Entry] = {}
         self.promises: list[Promise] = []
         self.reports: list[Report] = []
-        self._commands = {entry.place: entry for entry in found.of(ASAP_ENVELOPES)}
+        self._commands = {entry.place: entry for entry in history.of(ASAP_ENVELOPES)}
         self._last: dict[bytes | None, int] = {}
         kinds: dict[str, Callable[[Entry], None]] = {
             "envelope": self._envelope,
@@ -61,7 +61,7 @@ class Fold:
             "expired": self._expired,
             "manifest": lambda _: None,
         }
-        for entry in found.of(ASAP_EVENTS):
+        for entry in history.of(ASAP_EVENTS):
             kinds[entry.value["kind"]](entry)
 
     def _fault(self, text: str) -> None:
@@ -123,8 +123,8 @@ class Fold:
         fact = entry.value
         if fact["envelope"] or fact["transitions"] or fact["sequence"] is not None:
             self._fault(f"{entry.place} is {fact['verdict']}, and has an effect")
-        told = fact["asap_error"] and fact["detail"] and fact["fault"]
-        if fact["verdict"] == "rejected" and not told:
+        has_reason = fact["asap_error"] and fact["detail"] and fact["fault"]
+        if fact["verdict"] == "rejected" and not has_reason:
             self._fault(f"{entry.place} does not say why it is rejected")
 
     def _accepted(self, entry: Entry, expected: Expected) -> None:
@@ -150,12 +150,12 @@ class Fold:
 
     def _go_on(self, task: Task, entry: Entry, steps: Sequence[Step]) -> None:
         fact = entry.value
-        said = task.apply(fact)
+        responses = task.apply(fact)
         self._moved(entry, task, steps)
-        self.promises += [Promise(fact["cause"], each["recipient"], each) for each in said]
-        found, states = fact["snapshot_version"], task.states
-        if found != states.saved:
-            self._fault(f"{entry.place} saves version {found} where {states.saved} was due")
+        self.promises += [Promise(fact["cause"], each["recipient"], each) for each in responses]
+        version, states = fact["snapshot_version"], task.states
+        if version != states.saved:
+            self._fault(f"{entry.place} saves version {version} where {states.saved} was due")
         if fact["figures"].get("deleted", []) != states.deleted:
             self._fault(f"{entry.place} deletes other versions than {states.deleted}")
 
@@ -168,7 +168,7 @@ class Fold:
             self._fault(f"{entry.place} has sequence {fact['sequence']}, not {sequence}")
         if fact["status"] != task.status:
             self._fault(f"{entry.place} says {fact['status']}, the task is {task.status}")
-        told = [
+        payloads = [
             {
                 "type": "TASK_TRANSITION",
                 "task_id": task.id,
@@ -178,7 +178,7 @@ class Fold:
             }
             for step in fact["transitions"]
         ]
-        self._reported(fact, [(task.row["conversation_id"], each) for each in told])
+        self._reported(fact, [(task.row["conversation_id"], each) for each in payloads])
 
     def _call(self, key: str, entry: Entry) -> None:
         fact, envelope = entry.value, entry.value["envelope"]
@@ -191,8 +191,8 @@ class Fold:
         else:
             self._fault(f"{entry.place} answers the call {key}, which is not opened")
 
-    def _reported(self, fact: Json, told: Sequence[tuple[str, Json]]) -> None:
-        self.reports += [Report(fact["cause"], n, *each) for n, each in enumerate(told)]
+    def _reported(self, fact: Json, payloads: Sequence[tuple[str, Json]]) -> None:
+        self.reports += [Report(fact["cause"], n, *each) for n, each in enumerate(payloads)]
 
     def _timeout(self, entry: Entry) -> None:
         task = self.tasks.get(entry.text_key)

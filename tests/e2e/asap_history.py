@@ -35,7 +35,7 @@ AsapHistory = Logged
 
 def read(source: Source) -> AsapHistory:
     """Everything that is committed by now; of tables the last record of each key."""
-    found = {topic.name: entries(topic, source.records(topic)) for topic in DECODED}
-    found |= {topic.name: entries(topic, latest(source.records(topic))) for topic in TABLES}
-    found |= {topic.name: raw(source.records(topic)) for topic in RAW}
-    return AsapHistory(found)
+    by_topic = {topic.name: entries(topic, source.records(topic)) for topic in DECODED}
+    by_topic |= {topic.name: entries(topic, latest(source.records(topic))) for topic in TABLES}
+    by_topic |= {topic.name: raw(source.records(topic)) for topic in RAW}
+    return AsapHistory(by_topic)

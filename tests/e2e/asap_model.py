@@ -101,9 +101,9 @@ class Task:
     def _shown(self) -> Json:
         """The entity Task of 2.2."""
         row = self.row
-        own = ("conversation_id", "parent_task_id", "status", "progress")
+        names = ("conversation_id", "parent_task_id", "status", "progress")
         times = {name: shown_time(row[name]) for name in ("created_at", "updated_at")}
-        return {"id": self.id, **{name: row[name] for name in own}, **times}
+        return {"id": self.id, **{name: row[name] for name in names}, **times}
 
     @property
     def id(self) -> str:
@@ -143,10 +143,10 @@ class Task:
             senders = (worker,)
         if sender not in senders:
             return "not_participant"
-        told = {worker if sender == requester else requester}
+        recipients = {worker if sender == requester else requester}
         if kind in TO_SERVICE:
-            told.add(SERVICE)
-        return None if recipient in told else "wrong_recipient"
+            recipients.add(SERVICE)
+        return None if recipient in recipients else "wrong_recipient"
 
     def _alias(self, named: str) -> str | None:
         known = named == self.id or named in self.row["aliases"]
@@ -167,8 +167,8 @@ class Task:
             return Expected("invalid_transition")
         if self.states.conflicts(change_of(envelope)):
             return Expected("state_mode_conflict")
-        moved = "status_changed" if steps else "progress_noted"
-        return Expected("state_saved" if to_service else moved, steps)
+        rule = "status_changed" if steps else "progress_noted"
+        return Expected("state_saved" if to_service else rule, steps)
 
     def _response(self, envelope: Json) -> Expected:
         target = envelope["payload"]["status"]
@@ -196,8 +196,8 @@ class Task:
     def _restore(self, envelope: Json) -> Expected:
         if self.terminal:
             return Expected("task_already_terminal")
-        found = self.states.named(envelope["payload"]["snapshot_id"], self.row["sequence"])
-        return Expected("snapshot_not_found" if found is None else "state_restored")
+        snapshot = self.states.named(envelope["payload"]["snapshot_id"], self.row["sequence"])
+        return Expected("snapshot_not_found" if snapshot is None else "state_restored")
 
     def apply(self, fact: Json) -> list[Json]:
         """Go on by an accepted envelope or by the timer; returns what the service says to that."""
@@ -210,10 +210,10 @@ class Task:
                 row["input_request"] = None
         if fact["rule"] not in UNTOUCHED:
             row["updated_at"] = fact["at"]
-        said = list(self._said(fact, before))
+        responses = list(self._said(fact, before))
         row["snapshot_version"], row["snapshot_mark"] = self.states.highest, self.states.mark
         self.history.append(self._shown())
-        return said
+        return responses
 
     def expire(self, fact: Json) -> None:
         """Its events are not kept any more."""

@@ -63,7 +63,7 @@ class AsapState:
     redirects: dict[str, str] = field(default_factory=dict)
     seen: dict[tuple[str, str, str], tuple[str, int | None]] = field(default_factory=dict)
 
-    def expected(self, command: Entry, found: str) -> Expected:
+    def expected(self, command: Entry, rule: str) -> Expected:
         """found: the rule that it was given, which depends on other keys for a request."""
         envelope, key = command.value, record_key(command.value)
         problems = asap.validate(envelope)
@@ -73,14 +73,14 @@ class AsapState:
             return Expected("key_mismatch")
         if command.partition != partition_of(command.key, PARTITIONS):
             return Expected("partition_mismatch")
-        if found == "held_overflow":
-            return Expected(found)
+        if rule == "held_overflow":
+            return Expected(rule)
         known = self.known(envelope)
         if known is not None:
             same = known[0] == asap.hash_of(envelope)
             return Expected("same_envelope" if same else "id_conflict")
         if envelope["payload_type"] == "TaskRequest":
-            return self._requested(envelope, found)
+            return self._requested(envelope, rule)
         if envelope["payload_type"].startswith("Mcp"):
             return self._called(key, envelope)
         if key not in self.tasks:
@@ -111,16 +111,16 @@ class AsapState:
             return f"the call {key}"
         return None
 
-    def _requested(self, envelope: Json, found: str) -> Expected:
+    def _requested(self, envelope: Json, rule: str) -> Expected:
         """What other keys say is seen later: here, whether it may be so."""
         if self._unknown(envelope):
             return Expected("agent_not_found")
         payload = envelope["payload"]
         keyed = bool((payload["config"] or {}).get("idempotency_key"))
-        if found == "same_idempotency_key" and keyed:
-            return Expected(found)
-        if found == "depth_exceeded" and payload["parent_task_id"]:
-            return Expected(found)
+        if rule == "same_idempotency_key" and keyed:
+            return Expected(rule)
+        if rule == "depth_exceeded" and payload["parent_task_id"]:
+            return Expected(rule)
         return CREATED
 
     def _called(self, key: str, envelope: Json) -> Expected:

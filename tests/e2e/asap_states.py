@@ -27,13 +27,13 @@ def merged(target: Any, patch: Any) -> Any:
     """RFC 7396."""
     if not isinstance(patch, dict):
         return patch
-    found = dict(target) if isinstance(target, dict) else {}
+    result = dict(target) if isinstance(target, dict) else {}
     for name, value in patch.items():
         if value is None:
-            found.pop(name, None)
+            result.pop(name, None)
         else:
-            found[name] = merged(found.get(name), value)
-    return found
+            result[name] = merged(result.get(name), value)
+    return result
 
 
 def change_of(envelope: Json) -> Json | None:
@@ -42,8 +42,8 @@ def change_of(envelope: Json) -> Json | None:
     if state is not None:
         data = state.get("data")
         return {"data": data if isinstance(data, dict) else state}
-    told: Json | None = (envelope["extensions"] or {}).get(SNAPSHOT)
-    return told
+    change: Json | None = (envelope["extensions"] or {}).get(SNAPSHOT)
+    return change
 
 
 def snapshot_view(row: Json) -> Json:
@@ -154,8 +154,8 @@ class States:
         self.saved = None
         if self.last not in self.rows:
             state = self.at(self.last)
-            told = (state["data"], state["checkpoint"])
-            self.save(fact, *told, created_at=state["created_at"])
+            contents = (state["data"], state["checkpoint"])
+            self.save(fact, *contents, created_at=state["created_at"])
         self._expired = self.last
 
     def _lost(self, n: int) -> bool:

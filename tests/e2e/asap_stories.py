@@ -33,10 +33,10 @@ class Story:
     def envelopes(self) -> list[Json]:
         """Every envelope, in order."""
         dice = self._dice
-        said = [self._request(), self._update("working")]
-        said += [self._any() for _ in range(dice.randrange(3, 12))]
-        said += list(self._end())
-        return [one for each in said for one in ([each] * (1 + (dice.random() < REPEATED)))]
+        envelopes = [self._request(), self._update("working")]
+        envelopes += [self._any() for _ in range(dice.randrange(3, 12))]
+        envelopes += list(self._end())
+        return [one for each in envelopes for one in ([each] * (1 + (dice.random() < REPEATED)))]
 
     def _envelope(self, kind: str, payload: Json, sender: str, **fields: Any) -> Json:
         self._count += 1
@@ -77,8 +77,8 @@ class Story:
         }
         return self._envelope("TaskUpdate", payload, self._worker, **fields)
 
-    def _save(self, told: Json) -> Json:
-        fields = {"recipient": asap.SERVICE_URN, "extensions": {asap.EXT_SNAPSHOT: told}}
+    def _save(self, change: Json) -> Json:
+        fields = {"recipient": asap.SERVICE_URN, "extensions": {asap.EXT_SNAPSHOT: change}}
         return self._update("working", **fields)
 
     def _any(self) -> Json:
@@ -116,7 +116,7 @@ class Story:
 def mixed(stories: list[Story], dice: random.Random) -> list[Json]:
     """All that they tell, interleaved."""
     open_ends = [story.envelopes() for story in stories]
-    order = [n for n, told in enumerate(open_ends) for _ in told]
+    order = [n for n, envelopes in enumerate(open_ends) for _ in envelopes]
     dice.shuffle(order)
-    streams = [iter(told) for told in open_ends]
+    streams = [iter(envelopes) for envelopes in open_ends]
     return [next(streams[n]) for n in order]

@@ -38,7 +38,7 @@ class Traffic:
 
     def manifests(self) -> list[Output]:
         """Of everybody but the ghost; one of them twice."""
-        shown = [
+        manifests = [
             {
                 "id": urn,
                 "name": urn,
@@ -52,27 +52,27 @@ class Traffic:
             }
             for urn in (*PLANNERS, *WORKERS, STRANGER, WORKERS[0])
         ]
-        return [self._made.record(ASAP_MANIFESTS, each) for each in shown]
+        return [self._made.record(ASAP_MANIFESTS, each) for each in manifests]
 
     def stories(self, count: int, rich: int) -> list[Phases]:
         """count: of short ones.  rich: of those that have everything."""
-        told = [self._short() for _ in range(count)]
-        told += [self._rich(self._dice.random() < 0.5) for _ in range(rich)]
-        told += [self._call() for _ in range(rich // 2)]
-        told += [self._timed() for _ in range(rich // 10)]
-        told += [self._many_names() for _ in range(rich // 40)]
-        self._dice.shuffle(told)
-        return told
+        stories = [self._short() for _ in range(count)]
+        stories += [self._rich(self._dice.random() < 0.5) for _ in range(rich)]
+        stories += [self._call() for _ in range(rich // 2)]
+        stories += [self._timed() for _ in range(rich // 10)]
+        stories += [self._many_names() for _ in range(rich // 40)]
+        self._dice.shuffle(stories)
+        return stories
 
     def families(self, count: int) -> list[Phases]:
         """Requests with keys and parents: each phase knows those before it."""
-        told = [self._keyed() for _ in range(count)] + [self._chain() for _ in range(count // 8)]
+        stories = [self._keyed() for _ in range(count)] + [self._chain() for _ in range(count // 8)]
         queued = [each for _ in range(count) for each in self._queued()]
-        return told + queued + [self._too_many() for _ in range(count // 16)]
+        return stories + queued + [self._too_many() for _ in range(count // 16)]
 
-    def records(self, said: Sequence[Json]) -> Iterator[Output]:
+    def records(self, values: Sequence[Json]) -> Iterator[Output]:
         """Some of it twice, with other content, or in the wrong place; and some rubbish."""
-        for value in said:
+        for value in values:
             record, lot = self._made.record(ASAP_ENVELOPES, value), self._dice.random()
             yield record
             if lot < REPEATED:
@@ -124,19 +124,19 @@ class Traffic:
         who, dice = self._speaker(), self._dice
         sourced = dice.random() < 0.3
         mode = "event-sourced" if sourced else "snapshot"
-        asked = self._asked(who, state_mode=mode, timeout_seconds=3600)
+        request = self._asked(who, state_mode=mode, timeout_seconds=3600)
         change = {"data": {"at": 1, "of": who.task_id}, "checkpoint": dice.random() < 0.3}
         begun = who.update("working", progress={"percent": 40}, extensions=_saving(change))
         again: Json = {"patch": {"at": 2}} if sourced else {"data": {"at": 2}}
         end = who.response(dice.choice(_ENDS), {"data": {"done": who.task_id}})
-        return [[asked], [begun], [who.save(again)], [end]]
+        return [[request], [begun], [who.save(again)], [end]]
 
     def _rich(self, sourced: bool) -> Phases:
         """In the middle, requester, worker and its double all speak at once."""
         who, dice = self._speaker(), self._dice
         mode: Json = {"state_mode": "event-sourced", "event_retention_hours": 1} if sourced else {}
         first: list[Phase] = [[self._asked(who, **mode)], [who.update("working")]]
-        said = [self._any(who, sourced) for _ in range(dice.randrange(4, 14))]
+        updates = [self._any(who, sourced) for _ in range(dice.randrange(4, 14))]
         turns = [
             [who.update(dice.choice(("paused", "input_required")), input_request={"prompt": "?"})]
         ]
@@ -144,7 +144,7 @@ class Traffic:
         more = [self._any(who, sourced) for _ in range(dice.randrange(6))]
         late = [who.response("failed"), who.cancel(), who.query(None), who.save({"data": {}})]
         late += [who.message("user"), who.restore(f"{who.task_id}@1")]
-        return [*first, said, *turns, more, *self._ended(who), dice.sample(late, 3)]
+        return [*first, updates, *turns, more, *self._ended(who), dice.sample(late, 3)]
 
     def _ended(self, who: Speaker) -> list[Phase]:
         dice, lot = self._dice, self._dice.random()
@@ -160,7 +160,7 @@ class Traffic:
         dice, n = self._dice, self._dice.randrange(1000)
         lot = dice.randrange(20)
         if lot < 5:
-            return who.save({"data": {"n": n}, "checkpoint": lot == 0}, told=lot == 1)
+            return who.save({"data": {"n": n}, "checkpoint": lot == 0}, to_requester=lot == 1)
         if lot < 8:
             patch = {f"m{n % 4}": dice.choice((n, None, {"deep": {"n": n}}))}
             change: Json = {"patch": patch, "checkpoint": lot == 5}
@@ -206,16 +206,16 @@ class Traffic:
     def _many_names(self) -> Phases:
         """A worker that has a new id for the task each time."""
         who = self._speaker()
-        said = [who.update("working", named=f"{who.task_id}-job-{n}") for n in range(18)]
-        return [[self._asked(who)], [who.update("working")], said, [who.response("completed")]]
+        updates = [who.update("working", named=f"{who.task_id}-job-{n}") for n in range(18)]
+        return [[self._asked(who)], [who.update("working")], updates, [who.response("completed")]]
 
     def _timed(self) -> Phases:
         """Out of time while it waits, and what the agents say then."""
         who, dice = self._speaker(), self._dice
         sourced = {"state_mode": "event-sourced"} if dice.random() < 0.5 else {}
-        asked = self._asked(who, timeout_seconds=dice.choice((1, 1.5, 2)), **sourced)
+        request = self._asked(who, timeout_seconds=dice.choice((1, 1.5, 2)), **sourced)
         begun = who.update("working", extensions=_saving({"data": {"begun": True}}))
-        return [[asked], [begun]]
+        return [[request], [begun]]
 
     def _keyed(self) -> Phases:
         """Three requests with one key, and what is said of each."""
@@ -227,34 +227,34 @@ class Traffic:
             others.append(other)
         same = self._dice.random() < 0.5
         number = self._number
-        asked = [
+        requests = [
             one.request({"idempotency_key": key}, None, number if same else number + n)
             for n, one in enumerate((first, *others))
         ]
-        said = [one.update("working") for one in (first, *others)]
+        updates = [one.update("working") for one in (first, *others)]
         ends = [
             one.response("completed", {"data": {"by": one.task_id}}) for one in (first, *others)
         ]
         again = self._speaker()
         again.requester, again.worker = first.requester, first.worker
         last = again.request({"idempotency_key": key}, None, number)
-        return [asked, said, ends, [last, again.update("working")]]
+        return [requests, updates, ends, [last, again.update("working")]]
 
     def _queued(self) -> tuple[Phases, Phases]:
         """All at once: a request that asks other keys, a task's whole life behind it, a child."""
         who, child, dice = self._speaker(), self._speaker(), self._dice
         sourced = dice.random() < 0.5
         mode = {"state_mode": "event-sourced"} if sourced else {}
-        asked = who.request({"idempotency_key": who.task_id, **mode}, "nobody", self._number)
-        said = [self._any(who, sourced) for _ in range(dice.randrange(30))]
-        told = (asked, who.update("working"), *said, who.response("completed"))
-        return [told], [(self._asked(child, who.task_id), child.update("working"))]
+        request = who.request({"idempotency_key": who.task_id, **mode}, "nobody", self._number)
+        updates = [self._any(who, sourced) for _ in range(dice.randrange(30))]
+        envelopes = (request, who.update("working"), *updates, who.response("completed"))
+        return [envelopes], [(self._asked(child, who.task_id), child.update("working"))]
 
     def _too_many(self) -> Phases:
         """More than may wait behind one request."""
         who = self._speaker()
-        asked = who.request({"idempotency_key": who.task_id}, None, self._number)
-        return [(asked, *[who.message("user") for _ in range(120)])]
+        request = who.request({"idempotency_key": who.task_id}, None, self._number)
+        return [(request, *[who.message("user") for _ in range(120)])]
 
     def _chain(self) -> Phases:
         """A parent that is unknown, and eleven generations below: the last is too deep."""

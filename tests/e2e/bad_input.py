@@ -148,8 +148,8 @@ def _known(made: Outputs) -> Iterator[Case]:
     yield Case("in upper case", made.packet(upper), "duplicate", row=False, verdict="duplicate")
     other = {**first, "confidence": 0.1}
     yield Case("another of its id", made.packet(other), "packet_conflict", row=False)
-    broken = {**first, "confidence": 7}
-    yield Case("a broken one of its id", made.packet(broken), "packet_conflict", row=False)
+    conflicting = {**first, "confidence": 7}
+    yield Case("a broken one of its id", made.packet(conflicting), "packet_conflict", row=False)
 
 
 def _policies(made: Outputs) -> Iterator[Case]:
@@ -169,8 +169,8 @@ def _policies(made: Outputs) -> Iterator[Case]:
     yield case("retracts itself", itself, "retraction_target_unknown")
     foreign = retraction(46, 40, session=SESSION, sender="thief", swarm="sw-t")
     yield case("retracts another's", foreign, "retraction_not_owner")
-    own = retraction(47, 40, session=SESSION, sender="owner", swarm="sw-t")
-    yield case("retracts its own", own, "accepted", verdict="accepted")
+    own_retraction = retraction(47, 40, session=SESSION, sender="owner", swarm="sw-t")
+    yield case("retracts its own", own_retraction, "accepted", verdict="accepted")
     twice = retraction(48, 40, session=SESSION, sender="other", swarm="sw-o")
     yield case("retracts it again", twice, "already_retracted", row=False, verdict="duplicate")
     deeper = retraction(49, 47, session=SESSION, sender="owner")

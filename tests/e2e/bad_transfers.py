@@ -52,8 +52,8 @@ def _closed(made: Outputs) -> Iterator[Case]:
     """A session goes all its way; its last step but one has closed it."""
     session = "closed"
     for _, step in SESSION_STEPS:
-        moved = {**step, "trace": {**step["trace"], "session_id": session}}
-        yield _case(made, "accepted", moved, verdict="accepted")
+        closing = {**step, "trace": {**step["trace"], "session_id": session}}
+        yield _case(made, "accepted", closing, verdict="accepted")
     yield _case(made, "session_closed", packet("SIGNAL", 2, session=session))
     last = packet("ERROR", 3, session=session)
     yield _case(made, "accepted", last, verdict="accepted")

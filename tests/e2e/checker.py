@@ -60,21 +60,23 @@ def events_once(history: History) -> Iterator[str]:
             yield f"fact {fact['event_id']} lies on partition {partition}"
         if fact["verdict"] != "fired":
             numbers[fact["cause"]].append(int(last))
-    for cause, found in numbers.items():
-        if found != list(range(len(found))):
-            yield f"the facts of {cause} are numbered {found}"
+    for cause, fact_numbers in numbers.items():
+        if fact_numbers != list(range(len(fact_numbers))):
+            yield f"the facts of {cause} are numbered {fact_numbers}"
 
 
 def deliveries_kept(history: History) -> Iterator[str]:
     """What the facts promise was delivered, once, with what was promised, and nothing else."""
     promised = {one["delivery_id"]: one for one in _promised(history)}
-    found = {one["delivery_id"]: one for one in history.deliveries}
+    deliveries = {one["delivery_id"]: one for one in history.deliveries}
     yield from repeated("delivery", (one["delivery_id"] for one in history.deliveries))
-    yield from (f"delivery {missing} is missing" for missing in promised.keys() - found.keys())
-    yield from (f"delivery {extra} was not promised" for extra in found.keys() - promised.keys())
-    for ident in promised.keys() & found.keys():
-        shown = {name: found[ident][name] for name in promised[ident]}
-        if shown != promised[ident]:
+    yield from (f"delivery {missing} is missing" for missing in promised.keys() - deliveries.keys())
+    yield from (
+        f"delivery {extra} was not promised" for extra in deliveries.keys() - promised.keys()
+    )
+    for ident in promised.keys() & deliveries.keys():
+        delivery = {name: deliveries[ident][name] for name in promised[ident]}
+        if delivery != promised[ident]:
             yield f"delivery {ident} is not what was promised"
 
 
@@ -92,9 +94,13 @@ def _promised(history: History) -> Iterator[Json]:
             yield from _handed(fact, holders[place], "redelivery", fact["acks"]["pending"])
         elif fact["rule"] == "retracted" and place in holders:
             notice = packets[fact["cause"]]
-            own = {recipient["agent_id"] for recipient in notice["packet"]["recipients"]}
-            told = [one for one in holders[place]["acks"]["recipients"] if one not in own]
-            for one in _handed(notice, notice, "retraction", told):
+            notice_recipients = {
+                recipient["agent_id"] for recipient in notice["packet"]["recipients"]
+            }
+            recipients = [
+                one for one in holders[place]["acks"]["recipients"] if one not in notice_recipients
+            ]
+            for one in _handed(notice, notice, "retraction", recipients):
                 ident = composite(fact["packet_id"], one["recipient_agent_id"], "notice")
                 yield one | {"delivery_id": ident, "ack_due_at": None, "attempt": 1}
 
@@ -131,12 +137,16 @@ def histories_legal(history: History) -> Iterator[str]:
     """Every row went along the edges of the machine."""
     for key, row in history.states.items():
         state: str | None = None
-        for number, moved in enumerate(row["history"]):
-            after = MACHINE.initial if state is None else step(MACHINE, state, moved["event"])
-            if (moved["seq"], moved["from_state"], moved["to_state"]) != (number, state, after):
-                yield f"{key} took an illegal step at {number}: {moved['event']}"
+        for number, transition in enumerate(row["history"]):
+            after = MACHINE.initial if state is None else step(MACHINE, state, transition["event"])
+            if (transition["seq"], transition["from_state"], transition["to_state"]) != (
+                number,
+                state,
+                after,
+            ):
+                yield f"{key} took an illegal step at {number}: {transition['event']}"
                 break
-            state = moved["to_state"]
+            state = transition["to_state"]
         else:
             if state != row["state"]:
                 yield f"{key} is in {row['state']}, its history ends in {state}"
@@ -151,16 +161,16 @@ def verdicts_follow(history: History) -> list[str]:
 
 def timers_armed(history: History) -> Iterator[str]:
     """A timer waits for each packet that waits, and for no other."""
-    wanted = set()
+    expected = set()
     for key, row in history.states.items():
         if row["state"] == "ROUTED":
-            wanted.add((ms(row["acks"]["deadline_at"]), "apc.ttl", key))
+            expected.add((ms(row["acks"]["deadline_at"]), "apc.ttl", key))
             if row["acks"]["ack_due_at"] is not None:
-                wanted.add((ms(row["acks"]["ack_due_at"]), "apc.ack", key))
+                expected.add((ms(row["acks"]["ack_due_at"]), "apc.ack", key))
     timers = [timer_of(key, {}) for key in history.timers]
-    found = {(t.due_ms, t.kind, t.key) for processor, t in timers if processor == "apc"}
-    yield from (f"timer {missing} is missing" for missing in wanted - found)
-    yield from (f"timer {extra} is left over" for extra in found - wanted)
+    apc_timers = {(t.due_ms, t.kind, t.key) for processor, t in timers if processor == "apc"}
+    yield from (f"timer {missing} is missing" for missing in expected - apc_timers)
+    yield from (f"timer {extra} is left over" for extra in apc_timers - expected)
 
 
 def observed_once(history: History) -> Iterator[str]:
@@ -177,11 +187,11 @@ def observed_once(history: History) -> Iterator[str]:
         task = one["task_id"] if one["origin"] is None else f"{one['origin']}:{one['task_id']}"
         key = composite(session, task)
         tasks[key] = _task(tasks.get(key), one)
-    shown = {key: {m: row[m] for m in tasks.get(key, row)} for key, row in history.tasks.items()}
-    yield from differences("SaopTask row", shown, tasks)
+    rows = {key: {m: row[m] for m in tasks.get(key, row)} for key, row in history.tasks.items()}
+    yield from differences("SaopTask row", rows, tasks)
     last = {key: row["last_sequence"] for key, row in history.sequences.items()}
-    wanted = {composite(session): count for session, count in sequences.items()}
-    yield from differences("sequence row", last, wanted)
+    expected = {composite(session): count for session, count in sequences.items()}
+    yield from differences("sequence row", last, expected)
 
 
 def _task(before: Json | None, record: Json) -> Json:
@@ -219,8 +229,8 @@ def _causes(letters: Iterable[Record]) -> Counter[str]:
     return Counter((header(letter, CAUSE) or b"").decode() for letter in letters)
 
 
-def _one_each(what: str, wanted: Iterable[str], found: Counter[str]) -> Iterator[str]:
-    places = set(wanted)
-    yield from (f"{what} {place} has no answer" for place in places - found.keys())
-    yield from (f"an answer to {place}, which is no {what}" for place in found.keys() - places)
-    yield from (f"{what} {place} has {n} answers" for place, n in found.items() if n > 1)
+def _one_each(what: str, positions: Iterable[str], counts: Counter[str]) -> Iterator[str]:
+    places = set(positions)
+    yield from (f"{what} {place} has no answer" for place in places - counts.keys())
+    yield from (f"an answer to {place}, which is no {what}" for place in counts.keys() - places)
+    yield from (f"{what} {place} has {n} answers" for place, n in counts.items() if n > 1)

@@ -35,9 +35,9 @@ def check(source: Source, thoughts: dict[tuple[str, int], str]) -> list[str]:
     refused = values_of(source, RTES_REJECTIONS)
     raw, dead = source.records(RTES_RAW), source.records(RTES_RAW_DLQ)
     turns, dead_turns = source.records(SAOP_TURNS), source.records(SAOP_TURNS_DLQ)
-    said = [event for event in events if event["rewind_id"] is None]
+    observations = [event for event in events if event["rewind_id"] is None]
     return [
-        *_answered("event", raw, [*said, *refused], dead),
+        *_answered("event", raw, [*observations, *refused], dead),
         *_answered("turn", turns, verdicts, dead_turns),
         *_numbered(events),
         *_in_order(logged),
@@ -78,17 +78,17 @@ def _in_order(logged: Sequence[Json]) -> Iterator[str]:
     for one in logged:
         task, index = one["turn"]["metadata"]["task_id"], one["turn"]["turn_index"]
         missing = (one["gap"]["missing_from"], one["gap"]["missing_to"]) if one["gap"] else None
-        wanted = None if index == following[task] else (following[task], index - 1)
-        if missing != wanted or index < following[task]:
-            yield f"turn {task}/{index} names {missing} as missing, not {wanted}"
+        expected = None if index == following[task] else (following[task], index - 1)
+        if missing != expected or index < following[task]:
+            yield f"turn {task}/{index} names {missing} as missing, not {expected}"
         following[task] = index + 1
 
 
 def _logged_once(verdicts: Sequence[Json], logged: Sequence[Json]) -> Iterator[str]:
     accepted = Counter(v["cause"] for v in verdicts if v["verdict"] == "accepted")
-    found = Counter(one["cause"] for one in logged)
-    yield from (f"turn {place} was not logged once" for place in accepted - found)
-    yield from (f"turn {place} was logged too often" for place in found - accepted)
+    logged_causes = Counter(one["cause"] for one in logged)
+    yield from (f"turn {place} was not logged once" for place in accepted - logged_causes)
+    yield from (f"turn {place} was logged too often" for place in logged_causes - accepted)
 
 
 def _verbatim(logged: Sequence[Json], thoughts: dict[tuple[str, int], str]) -> Iterator[str]:
@@ -122,21 +122,21 @@ def astray(
             sessions[place] = event["session_id"]
     return {
         place: sessions[place]
-        for place, said in chunks.items()
-        if place in thoughts and "".join(said) != thoughts[place]
+        for place, parts in chunks.items()
+        if place in thoughts and "".join(parts) != thoughts[place]
     }
 
 
 def secrets_kept(source: Source, secrets: Iterable[str]) -> list[str]:
     """Topics in which a record holds a secret in its key, its value or its headers."""
-    wanted = [secret.encode() for secret in secrets]
-    kept = []
+    patterns = [secret.encode() for secret in secrets]
+    leaks = []
     for topic in topics.ALL:
         if topic in UNMASKED:
             continue
         whole = b"\0".join(_bytes(source, topic))
-        kept += [f"{topic.name} keeps {one.decode()}" for one in wanted if one in whole]
-    return kept
+        leaks += [f"{topic.name} keeps {one.decode()}" for one in patterns if one in whole]
+    return leaks
 
 
 def _bytes(source: Source, topic: Topic) -> Iterator[bytes]:

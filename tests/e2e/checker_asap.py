@@ -16,13 +16,13 @@ from tests.e2e.asap_fold import Fold
 from tests.e2e.asap_history import AsapHistory
 
 
-def check(found: AsapHistory) -> list[str]:
+def check(history: AsapHistory) -> list[str]:
     """Everything that is wrong."""
-    return list(faults(found, Fold(found)))
+    return list(faults(history, Fold(history)))
 
 
-def faults(found: AsapHistory, fold: Fold) -> Iterator[str]:
-    yield from asap_check_commands.check(found)
+def faults(history: AsapHistory, fold: Fold) -> Iterator[str]:
+    yield from asap_check_commands.check(history)
     yield from fold.faults
-    yield from asap_check_keys.check(found, fold)
-    yield from asap_check_outcome.check(found, fold)
+    yield from asap_check_keys.check(history, fold)
+    yield from asap_check_outcome.check(history, fold)

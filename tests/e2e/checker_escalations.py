@@ -60,18 +60,18 @@ def check(source: Source) -> list[str]:
     turned_back = Counter(signal["task_id"] for signal in signals if signal["kind"] == "rewound")
     escalated = values_of(source, SAOP_ESCALATIONS)
     of_tasks = [one for one in escalated if one["detector"] == "failures"]
-    wanted = dict(_of_signal(record, signal) for record, signal in failures)
+    expected = dict(_of_signal(record, signal) for record, signal in failures)
     return [
         *_signals(values_of(source, RTES_EVENTS), [signal for _, signal in failures]),
         *repeated("escalation", (one["escalation_id"] for one in escalated)),
-        *differences("escalation", {one["escalation_id"]: one for one in of_tasks}, wanted),
+        *differences("escalation", {one["escalation_id"]: one for one in of_tasks}, expected),
         *_of_agents(values_of(source, SAOP_LOG), escalated, turned_back),
     ]
 
 
 def _signals(events: Sequence[Json], signals: Sequence[Json]) -> Iterator[str]:
     """Each failure with which a count is escalated has its flag and its signal, and no other."""
-    wanted = {
+    expected = {
         (event["session_id"], event["sequence"]): {
             "kind": "failures",
             "task_id": row["task_id"],
@@ -89,15 +89,15 @@ def _signals(events: Sequence[Json], signals: Sequence[Json]) -> Iterator[str]:
     heard = [(one["session_id"], one["last_sequence"]) for one in signals]
     flagged = [(e["session_id"], e["sequence"]) for e in events if "escalated" in e["flags"]]
     yield from repeated("signal of failures", heard)
-    yield from differences("signal of failures", dict(zip(heard, signals, strict=True)), wanted)
-    yield from differences("flag", dict.fromkeys(flagged), dict.fromkeys(wanted))
+    yield from differences("signal of failures", dict(zip(heard, signals, strict=True)), expected)
+    yield from differences("flag", dict.fromkeys(flagged), dict.fromkeys(expected))
 
 
 def _of_signal(record: Record, signal: Json) -> tuple[str, Json]:
     """The escalation that a signal of failures gives rise to, and its id."""
-    own = ("task_id", "session_id", "failures", "first_sequence", "last_sequence")
+    names = ("task_id", "session_id", "failures", "first_sequence", "last_sequence")
     ident = uuid5_url(f"headrace:{position(record)}/0")
-    found = {
+    members = {
         "escalation_id": ident,
         "detector": "failures",
         "rules": ["failures_reached"],
@@ -106,7 +106,7 @@ def _of_signal(record: Record, signal: Json) -> tuple[str, Json]:
         "at": iso_ms(record.timestamp),
         "cause": position(record),
     }
-    return ident, {**_NOTHING, **{name: signal[name] for name in own}, **found}
+    return ident, {**_NOTHING, **{name: signal[name] for name in names}, **members}
 
 
 def _of_agents(
@@ -115,15 +115,15 @@ def _of_agents(
     turns: defaultdict[str, list[Json]] = defaultdict(list)
     for line in logged:
         turns[line["turn"]["metadata"]["task_id"]].append(line)
-    found: defaultdict[str, Found] = defaultdict(dict)
+    by_task: defaultdict[str, Found] = defaultdict(dict)
     for one in escalated:
         if one["detector"] != "failures":
-            found[one["task_id"]][one["escalation_id"]] = one
-    for task in turns.keys() | found.keys():
-        wanted = _watched(turns[task])
+            by_task[one["task_id"]][one["escalation_id"]] = one
+    for task in turns.keys() | by_task.keys():
+        expected = _watched(turns[task])
         if not turned_back[task]:
-            yield from differences("escalation", found[task], wanted)
-        elif not _follows(found[task], turns[task], turned_back[task]):
+            yield from differences("escalation", by_task[task], expected)
+        elif not _follows(by_task[task], turns[task], turned_back[task]):
             yield f"what is escalated of {task} does not follow from its turns"
 
 
@@ -132,23 +132,23 @@ def _watched(turns: Sequence[Json]) -> Found:
     return {ident: one for line in turns for ident, one in task.take(line).items()}
 
 
-def _follows(found: Found, turns: Sequence[Json], most: int) -> bool:
+def _follows(escalations: Found, turns: Sequence[Json], max_count: int) -> bool:
     """Whether there are places, so many at most, at which the detectors can have begun anew."""
-    told: defaultdict[str, Found] = defaultdict(dict)
-    for ident, one in found.items():
-        told[one["cause"]][ident] = one
-    if not told.keys() <= {line["cause"] for line in turns}:
+    by_cause: defaultdict[str, Found] = defaultdict(dict)
+    for ident, one in escalations.items():
+        by_cause[one["cause"]][ident] = one
+    if not by_cause.keys() <= {line["cause"] for line in turns}:
         return False
     fewest = {0: 0}
     for start in range(len(turns)):
-        count = fewest.get(start, most + 1)
-        if count > most:
+        count = fewest.get(start, max_count + 1)
+        if count > max_count:
             continue
         task = _Task()
         for after, line in enumerate(turns[start:], start + 1):
-            if task.take(line) != told.get(line["cause"], {}):
+            if task.take(line) != by_cause.get(line["cause"], {}):
                 break
-            fewest[after] = min(count + 1, fewest.get(after, most + 1))
+            fewest[after] = min(count + 1, fewest.get(after, max_count + 1))
         else:
             return True
     return not turns
@@ -162,10 +162,10 @@ class _Task:
 
     def take(self, line: Json) -> Found:
         """What the next turn that is logged gives rise to."""
-        turn, found = line["turn"], {}
+        turn, escalations = line["turn"], {}
         for number, figures in enumerate(self._agents[turn["agent_id"]].take(turn), _FIRST):
             ident = uuid5_url(f"headrace:{line['cause']}/{number}")
-            own = {
+            members = {
                 "escalation_id": ident,
                 "task_id": turn["metadata"]["task_id"],
                 "agent_id": turn["agent_id"],
@@ -173,8 +173,8 @@ class _Task:
                 "at": line["at"],
                 "cause": line["cause"],
             }
-            found[ident] = {**_NOTHING, **own, **figures}
-        return found
+            escalations[ident] = {**_NOTHING, **members, **figures}
+        return escalations
 
 
 class _Seen(NamedTuple):
@@ -191,17 +191,21 @@ class _Agent:
 
     def take(self, turn: Json) -> Iterator[Json]:
         """The figures of the episodes that the next turn begins."""
-        index, said = turn["turn_index"], turn["content"]["observation"]
+        index, observation = turn["turn_index"], turn["content"]["observation"]
         self._seen.append(_Seen(index, turn["metadata"]["confidence"]))
         lost = _lost(self._seen)
         if lost and not self._losing:
             yield lost
         self._losing = bool(lost)
-        self._same = [*self._same, index] if said and said == self._said else [index] * bool(said)
-        self._said = said
+        self._same = (
+            [*self._same, index]
+            if observation and observation == self._said
+            else [index] * bool(observation)
+        )
+        self._said = observation
         stuck = len(self._same) >= _REPEATS
         if stuck and not self._stuck:
-            yield _repeated(said, self._same)
+            yield _repeated(observation, self._same)
         self._stuck = stuck
 
 
@@ -251,13 +255,13 @@ def _decline(seen: Sequence[_Seen]) -> float | None:
     return decline if decline >= _DROP else None
 
 
-def _repeated(said: str, run: Sequence[int]) -> Json:
+def _repeated(observation: str, run: Sequence[int]) -> Json:
     return {
         "detector": "repetition",
         "rules": ["observation_repeated"],
         "outcome": "strategy_pivot",
         "turn_indexes": list(run[-_REPEATS:]),
-        "observation_sha256": sha256(said.encode()).hexdigest(),
+        "observation_sha256": sha256(observation.encode()).hexdigest(),
         "run_length": len(run),
         "thresholds": {"repeats": _REPEATS},
     }

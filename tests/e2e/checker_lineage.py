@@ -49,35 +49,37 @@ def totals_counted(history: History) -> Iterator[str]:
     """Total and run rows, and the sum of all deltas, are what the counted packets add up to."""
     live = list(_live(history))
     runs = {composite(*key): row for key, row in sums.counted(live).items()}
-    wanted = dict(runs)
+    expected = dict(runs)
     for (protocol, _), row in sums.counted(live).items():
-        before = wanted.get(composite(protocol), dict.fromkeys(sums.NAMES, 0))
-        wanted[composite(protocol)] = {name: before[name] + row[name] for name in sums.NAMES}
-    shown = {key: {n: row[n] for n in sums.NAMES} for key, row in history.lineage.items()}
-    yield from differences("count of", {k: v for k, v in shown.items() if any(v.values())}, wanted)
+        before = expected.get(composite(protocol), dict.fromkeys(sums.NAMES, 0))
+        expected[composite(protocol)] = {name: before[name] + row[name] for name in sums.NAMES}
+    counts = {key: {n: row[n] for n in sums.NAMES} for key, row in history.lineage.items()}
+    yield from differences(
+        "count of", {k: v for k, v in counts.items() if any(v.values())}, expected
+    )
     added = sums.summed(history.deltas.values())
     yield from differences("sum of deltas of", {composite(*k): v for k, v in added.items()}, runs)
 
 
 def task_rows(history: History) -> Iterator[str]:
     """`apc-tasks` lists the EVALs, TRANSFERs and other lineage that count."""
-    wanted: dict[str, Json] = defaultdict(lambda: {"evals": [], "protocols": {}})
+    expected: dict[str, Json] = defaultdict(lambda: {"evals": [], "protocols": {}})
     for packet in _live(history):
         kind, key = packet["packet_type"], composite(*task_of(packet))
         named = packet.get("lineage", {})
         if kind == "EVAL":
-            wanted[key]["evals"].append(_counted_eval(packet))
+            expected[key]["evals"].append(_counted_eval(packet))
         if kind == "TRANSFER":
             none = {"transfers": 0, "accepted": 0, "cross": 0}
-            counts = wanted[key]["protocols"].setdefault(named["protocol_id"], none)
+            counts = expected[key]["protocols"].setdefault(named["protocol_id"], none)
             counts["transfers"] += 1
             counts["accepted"] += packet["payload"].get("accepted", False)
             counts["cross"] += named.get("cross_use_case", False)
         elif named:
             bearer = composite(*task_of(packet), packet["packet_id"])
             none = {"transfers": 0, "accepted": 0, "cross": 0}
-            wanted[bearer] = {"evals": [], "protocols": {named["protocol_id"]: none}}
-    yield from differences("task row", history.task_facts, wanted)
+            expected[bearer] = {"evals": [], "protocols": {named["protocol_id"]: none}}
+    yield from differences("task row", history.task_facts, expected)
 
 
 def _counted_eval(packet: Json) -> Json:
@@ -98,8 +100,8 @@ def deltas_once(history: History, account: Account) -> Iterator[str]:
         if position.split("/")[1] != str(home):
             yield f"delta {delta['delta_id']} lies at {position}"
     yield from repeated("delta", (delta["delta_id"] for delta in history.deltas.values()))
-    found = {d["delta_id"]: d for d in history.deltas.values() if d["decision"] is None}
-    yield from differences("delta", found, account.deltas)
+    deltas = {d["delta_id"]: d for d in history.deltas.values() if d["decision"] is None}
+    yield from differences("delta", deltas, account.deltas)
     yield from (f"a dead letter at {letter.offset} of deltas" for letter in history.dead_deltas)
 
 
@@ -109,17 +111,19 @@ def edges_once(history: History, account: Account) -> Iterator[str]:
     """
     places = [(edge["edge_id"], edge["cause"]) for _, edge in history.edges]
     yield from repeated("edge", places)
-    found = dict(zip(places, history.edges, strict=True))
-    own = {place: drawn for place, drawn in found.items() if drawn[1]["cause"] in history.raw}
-    packets = {place: drawn for place, drawn in found.items() if place not in own}
+    by_place = dict(zip(places, history.edges, strict=True))
+    of_tasks = {
+        place: drawn for place, drawn in by_place.items() if drawn[1]["cause"] in history.raw
+    }
+    packets = {place: drawn for place, drawn in by_place.items() if place not in of_tasks}
     yield from differences("edge", packets, account.edges)
-    nodes = {place: (edge["from_node"], edge["to_node"]) for place, (_, edge) in own.items()}
+    nodes = {place: (edge["from_node"], edge["to_node"]) for place, (_, edge) in of_tasks.items()}
     yield from differences("edge of a task", nodes, _task_edges(history))
 
 
 def _task_edges(history: History) -> dict[tuple[str, str], tuple[str, str]]:
     """Of the first record of each task: it is part of its session."""
-    wanted: dict[tuple[str, str], tuple[str, str]] = {}
+    expected: dict[tuple[str, str], tuple[str, str]] = {}
     known = set()
     for one in history.observed:
         task = one["session_id"], one["task_id"]
@@ -127,19 +131,19 @@ def _task_edges(history: History) -> dict[tuple[str, str], tuple[str, str]]:
             known.add(task)
             ends = f"saop:task:{one['task_id']}", f"saop:session:{one['session_id']}"
             ident = hashlib.sha256(f"{ends[0]}|part_of|{ends[1]}".encode()).hexdigest()
-            wanted[ident, one["cause"]] = ends
-    return wanted
+            expected[ident, one["cause"]] = ends
+    return expected
 
 
 def decisions_follow(history: History, account: Account, totals: Totals) -> Iterator[str]:
     """A decision for each change of a protocol's standing and for each arbitration of transfers."""
     yield from repeated("decision", (one["decision_id"] for one in history.decisions))
     decays = {one["decision_id"]: one for one in history.decisions if one["kind"] == "decay"}
-    wanted = {one["decision_id"]: one for one in totals.decisions}
-    yield from differences("decision", decays, wanted)
-    found = {one["decision_id"]: one for one in history.decisions if one["arbitration"]}
+    expected = {one["decision_id"]: one for one in totals.decisions}
+    yield from differences("decision", decays, expected)
+    arbitrations = {one["decision_id"]: one for one in history.decisions if one["arbitration"]}
     sent = {d["decision"]["decision_id"]: d["decision"] for d in _arbitrations(history)}
-    yield from differences("arbitration", found, sent)
+    yield from differences("arbitration", arbitrations, sent)
     yield from repeated("arbitration", (d["cause"] for d in _arbitrations(history)))
     for ident in account.arbitrations.keys() - sent.keys():
         yield f"arbitration {ident} is missing"
@@ -155,38 +159,38 @@ def _arbitrations(history: History) -> list[Json]:
     return [delta for delta in history.deltas.values() if delta["decision"] is not None]
 
 
-def _arbitrated(delta: Json, wanted: Json, totals: Totals) -> Iterator[str]:
+def _arbitrated(delta: Json, expected: Json, totals: Totals) -> Iterator[str]:
     """What was blocked is what some totals of its protocol block; the rest follows."""
     decision = delta["decision"]
-    told, ident = decision["arbitration"], decision["decision_id"]
-    blocked = {one["packet_id"]: one["reason"] for one in told["blocked"]}
-    protocols = wanted["protocols"]
+    arbitration, ident = decision["arbitration"], decision["decision_id"]
+    blocked = {one["packet_id"]: one["reason"] for one in arbitration["blocked"]}
+    protocols = expected["protocols"]
     for packet_id, reason in blocked.items():
         if reason not in _reasons(protocols[packet_id], totals):
             yield f"arbitration {ident} blocks for {reason}, which never held"
     decayed = [one for one, why in blocked.items() if why.startswith("protocol_decay_blocked")]
-    ranked = [row["packet_id"] for row in wanted["ranking"]]
-    first = [one for one in ranked if one not in decayed][: wanted["top_k"]]
+    ranked = [row["packet_id"] for row in expected["ranking"]]
+    first = [one for one in ranked if one not in decayed][: expected["top_k"]]
     selected = [one for one in first if one not in blocked]
-    packet = wanted["packet"]
+    packet = expected["packet"]
     candidates = {c["candidate_id"]: c["packet_ref_ids"] for c in packet["payload"]["candidates"]}
-    agrees = any(one in selected for one in candidates[wanted["winner_candidate_id"]])
-    shown = ("packet", "protocols", "at", "cause")
+    agrees = any(one in selected for one in candidates[expected["winner_candidate_id"]])
+    excluded = ("packet", "protocols", "at", "cause")
     follows = {
-        **{name: member for name, member in wanted.items() if name not in shown},
+        **{name: member for name, member in expected.items() if name not in excluded},
         "selected_packet_ids": selected,
         "selected_count": len(selected),
-        "blocked": told["blocked"],
+        "blocked": arbitration["blocked"],
         "blocked_count": len(blocked),
         "decay_blocked_count": len(decayed),
         "winner_agrees": agrees,
     }
     if not blocked.keys() <= {*decayed, *first} or not set(decayed) <= set(ranked):
         yield f"arbitration {ident} blocks what it did not choose"
-    yield from differences("arbitration", {ident: told}, {ident: follows})
+    yield from differences("arbitration", {ident: arbitration}, {ident: follows})
     protocol = protocols[(*selected, *ranked, *protocols)[0]]
     named = (decision["protocol_id"], decision["at"], decision["cause"], delta["protocol_id"])
-    if named != (protocol, wanted["at"], wanted["cause"], protocol):
+    if named != (protocol, expected["at"], expected["cause"], protocol):
         yield f"arbitration {ident} is of {named}"
     if delta["delta_id"] != f"{ident}/{composite(protocol, 'arbitration')}":
         yield f"arbitration {ident} came as {delta['delta_id']}"
@@ -194,15 +198,15 @@ def _arbitrated(delta: Json, wanted: Json, totals: Totals) -> Iterator[str]:
 
 def _reasons(protocol: str, totals: Totals) -> set[str]:
     """Every reason for which an arbitration may ever have blocked a transfer of it."""
-    found = set()
+    blocking_reasons = set()
     for row in totals.versions.get(protocol, []):
         if row["blocked"]:
             codes = "+".join(row["blocked_reasons"])
-            found.add(f"protocol_decay_blocked:{protocol}:{codes}")
+            blocking_reasons.add(f"protocol_decay_blocked:{protocol}:{codes}")
         score = gate_reason(row)
         if score is not None:
-            found.add(f"protocol_effectiveness_gate_blocked:{protocol}:{score}")
-    return found
+            blocking_reasons.add(f"protocol_effectiveness_gate_blocked:{protocol}:{score}")
+    return blocking_reasons
 
 
 def figures_seen(history: History, totals: Totals) -> Iterator[str]:
@@ -214,8 +218,8 @@ def figures_seen(history: History, totals: Totals) -> Iterator[str]:
         versions = totals.versions.get(fact["packet"]["payload"]["protocol_id"], [])
         version = decay["lineage_version"]
         row = versions[version - 1] if 0 < version <= len(versions) else None
-        shown = {name: decay[name] for name in decay if name not in ("mode", "lineage_version")}
-        if shown != _shown(row) or version > len(versions):
+        members = {name: decay[name] for name in decay if name not in ("mode", "lineage_version")}
+        if members != _shown(row) or version > len(versions):
             yield f"{fact['event_id']} saw totals of version {version}, which never were"
 
 

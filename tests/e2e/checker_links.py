@@ -54,7 +54,7 @@ def check(events: Sequence[Json]) -> Iterator[str]:
     """events: of all sessions, those of each in order."""
     sessions: defaultdict[str, _Session] = defaultdict(_Session)
     for event in events:
-        wanted = sessions[event["session_id"]].link(event)
-        if event["task_id"] != wanted:
+        task_id = sessions[event["session_id"]].link(event)
+        if event["task_id"] != task_id:
             place = f"{event['session_id']}/{event['sequence']}"
-            yield f"event {place} is linked to {event['task_id']}, not to {wanted}"
+            yield f"event {place} is linked to {event['task_id']}, not to {task_id}"

@@ -18,13 +18,15 @@ def check(source: Source) -> list[str]:
     facts = values_of(source, SAOP_REWIND_LOG)
     events = [one for one in values_of(source, RTES_EVENTS) if one["rewind_id"] is not None]
     signals = [one for one in values_of(source, SAOP_TASK_SIGNALS) if one["kind"] == "rewound"]
-    moved = Counter(each for fact in facts for each in _promised(fact))
+    expected_events = Counter(each for fact in facts for each in _promised(fact))
     there = Counter(_of_event(event) for event in events)
     heard = Counter((s["session_id"], s["task_id"], s["first_sequence"]) for s in signals)
-    told = Counter((session, task, number) for session, _, number, task, _, _ in there.elements())
+    expected_signals = Counter(
+        (session, task, number) for session, _, number, task, _, _ in there.elements()
+    )
     return [
-        *differences("event", there, moved),
-        *differences("signal", heard, told),
+        *differences("event", there, expected_events),
+        *differences("signal", heard, expected_signals),
         *_in_a_row(facts),
     ]
 

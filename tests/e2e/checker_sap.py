@@ -15,27 +15,27 @@ from tests.e2e import sap_check_cache, sap_check_commands, sap_check_learning, s
 from tests.e2e.sap_history import SapHistory
 
 
-def check(found: SapHistory) -> list[str]:
+def check(history: SapHistory) -> list[str]:
     """Everything that is wrong."""
-    return list(faults(found))
+    return list(faults(history))
 
 
-def faults(found: SapHistory) -> Iterator[str]:
-    yield from sap_check_commands.check(found)
-    yield from sap_check_tasks.check(found)
-    yield from sap_check_cache.check(found)
-    yield from sap_check_learning.check(found)
+def faults(history: SapHistory) -> Iterator[str]:
+    yield from sap_check_commands.check(history)
+    yield from sap_check_tasks.check(history)
+    yield from sap_check_cache.check(history)
+    yield from sap_check_learning.check(history)
 
 
 def changed(before: SapHistory, after: SapHistory) -> list[str]:
     """Records of the first that are not, byte for byte, in the second."""
-    found = []
+    problems = []
     for name, entries in before.entries.items():
-        kept = {entry.place: entry for entry in after.entries[name]}
+        later = {entry.place: entry for entry in after.entries[name]}
         for entry in entries:
-            now = kept.get(entry.place)
+            now = later.get(entry.place)
             if now is None:
-                found.append(f"{entry.place} is gone")
+                problems.append(f"{entry.place} is gone")
             elif (now.key, now.raw, now.headers) != (entry.key, entry.raw, entry.headers):
-                found.append(f"{entry.place} has changed")
-    return found
+                problems.append(f"{entry.place} has changed")
+    return problems

@@ -39,28 +39,28 @@ def notes_legal(history: History) -> Iterator[str]:
     for _, fact in history.facts:
         for note in fact["coordination"]:
             target = _target(note)
-            wanted = {
+            transitions = {
                 "applied": (True, target),
                 "guard_failed": (False, None) if target else None,
                 "no_edge": None if target else (False, None),
                 "unknown_event": None if target else (False, None),
             }
-            if wanted[note["why"]] != (note["applied"], note["to_state"]):
+            if transitions[note["why"]] != (note["applied"], note["to_state"]):
                 yield f"the note of {note['event']} in {fact['event_id']} is no step"
 
 
 def throttles_fold(history: History) -> Iterator[str]:
     """Throttle rows are what the facts add up to."""
-    wanted = fold_sessions.throttle_rows(fact for _, fact in history.facts)
-    yield from differences("throttle row", history.throttles, wanted)
+    expected = fold_sessions.throttle_rows(fact for _, fact in history.facts)
+    yield from differences("throttle row", history.throttles, expected)
 
 
 def moves_reported(history: History) -> Iterator[str]:
     """RTES has each session's beginning and each of its moves, once and in their order."""
-    wanted: dict[str, list[Json]] = defaultdict(list)
+    expected: dict[str, list[Json]] = defaultdict(list)
     for _, fact in history.facts:
-        for n, (before, after) in enumerate(_moves(fact, fact["session_id"] in wanted)):
-            wanted[fact["session_id"]].append(
+        for n, (before, after) in enumerate(_moves(fact, fact["session_id"] in expected)):
+            expected[fact["session_id"]].append(
                 {
                     "event_id": uuid5_url(f"headrace:apc:{fact['cause']}/{n}"),
                     "task_id": fact["session_id"],
@@ -69,15 +69,15 @@ def moves_reported(history: History) -> Iterator[str]:
                     "timestamp": fact["at"],
                 }
             )
-    found: dict[str, list[Json]] = defaultdict(list)
+    moves_by_session: dict[str, list[Json]] = defaultdict(list)
     for one in history.observed:
         if one["origin"] == "apc":
             members = ("task_id", "from_state", "to_state", "timestamp")
-            shown = {name: one["payload"][name] for name in members}
-            found[one["session_id"]].append({"event_id": one["event_id"], **shown})
-    every = [one["event_id"] for moves in found.values() for one in moves]
+            step = {name: one["payload"][name] for name in members}
+            moves_by_session[one["session_id"]].append({"event_id": one["event_id"], **step})
+    every = [one["event_id"] for moves in moves_by_session.values() for one in moves]
     yield from repeated("move", every)
-    yield from differences("moves of session", found, wanted)
+    yield from differences("moves of session", moves_by_session, expected)
 
 
 def _moves(fact: Json, begun: bool) -> Iterator[tuple[str, str]]:

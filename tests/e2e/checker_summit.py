@@ -15,14 +15,14 @@ from tests.e2e.summit_fold import Fold
 from tests.e2e.summit_history import Logged
 
 
-def check(found: Logged, timeout_s: int) -> list[str]:
+def check(history: Logged, timeout_s: int) -> list[str]:
     """Everything that is wrong.  timeout_s: of runs whose calls give them no time."""
-    return list(faults(found, Fold(found, timeout_s)))
+    return list(faults(history, Fold(history, timeout_s)))
 
 
-def faults(found: Logged, fold: Fold) -> Iterator[str]:
-    yield from summit_check_commands.check(found)
+def faults(history: Logged, fold: Fold) -> Iterator[str]:
+    yield from summit_check_commands.check(history)
     yield from fold.faults
     yield from fold.registry.faults
-    yield from summit_check_outcome.check(found, fold)
-    yield from summit_check_evidence.check(found)
+    yield from summit_check_outcome.check(history, fold)
+    yield from summit_check_evidence.check(history)

@@ -78,10 +78,10 @@ def check(source: Source) -> list[str]:
     events = values_of(source, RTES_EVENTS)
     rows = Fold(events).rows
     sessions = _sessions(events, rows, values_of(source, SAOP_REWIND_LOG))
-    shown = {key: _shown(row) for key, row in _rows(source, RTES_SESSIONS).items()}
+    session_rows = {key: _shown(row) for key, row in _rows(source, RTES_SESSIONS).items()}
     return [
         *differences("row of task", _rows(source, SAOP_TASKS_TABLE), rows),
-        *differences("row of session", shown, sessions),
+        *differences("row of session", session_rows, sessions),
     ]
 
 
@@ -108,7 +108,7 @@ def _new(event: Json) -> Json:
 
 def _moved(row: Json, event: Json) -> Json:
     payload, sequence, at = event["payload"], event["sequence"], event["recorded_at"]
-    moved = {
+    changes = {
         "state": payload["to_state"],
         "previous_state": payload["from_state"],
         "transitions": row["transitions"] + 1,
@@ -117,15 +117,18 @@ def _moved(row: Json, event: Json) -> Json:
     }
     git_hash = payload.get("git_hash")
     if event["rule"] == "rewind":
-        moved["rewind_id"] = event["rewind_id"]
+        changes["rewind_id"] = event["rewind_id"]
     if not git_hash:
-        return moved
+        return changes
     if event["rule"] == "rewind":
         known = [one["sequence"] for one in row["commits"] if one["git_hash"] == git_hash]
-        return moved | {"head_hash": git_hash, "head_sequence": [row["head_sequence"], *known][-1]}
+        return changes | {
+            "head_hash": git_hash,
+            "head_sequence": [row["head_sequence"], *known][-1],
+        }
     commit = {"git_hash": git_hash, "sequence": sequence, "to_state": payload["to_state"], "at": at}
     commits = [*row["commits"], commit][-_COMMITS:]
-    return moved | {"head_hash": git_hash, "head_sequence": sequence, "commits": commits}
+    return changes | {"head_hash": git_hash, "head_sequence": sequence, "commits": commits}
 
 
 def _failed(row: Json, event: Json) -> Json:
@@ -134,36 +137,36 @@ def _failed(row: Json, event: Json) -> Json:
     resumed = row["state"] in lists.paused and state not in lists.paused
     cleared = event["rule"] == "rewind" or state in lists.done or resumed
     count, first = row["failures"], row["first_failure_sequence"]
-    told = row["failures_escalated"]
+    is_escalated = row["failures_escalated"]
     if cleared:
-        count, first, told = 0, None, False
+        count, first, is_escalated = 0, None, False
     if state in lists.failure:
         count, first = count + 1, event["sequence"] if first is None else first
     return {
         "failures": count,
         "first_failure_sequence": first,
-        "failures_escalated": told or count >= FAILURES,
+        "failures_escalated": is_escalated or count >= FAILURES,
     }
 
 
 def _sessions(events: Sequence[Json], rows: Rows, facts: Sequence[Json]) -> Rows:
     """What `_shown` shows of the row of each session.  facts: of rewinds."""
-    found: Rows = {}
+    session_rows: Rows = {}
     for event in events:
         key = composite(event["session_id"])
         turned_back = event["sequence"] if event["rule"] == "rewind" else 0
-        row = found.setdefault(key, _fresh())
+        row = session_rows.setdefault(key, _fresh())
         row["last_sequence"], row["last_recorded_at"] = event["sequence"], event["recorded_at"]
         row["last_rewind"] = turned_back or row["last_rewind"]
     for task in rows.values():
         if task["origin"] is None:
-            row = found[composite(task["session_id"])]
+            row = session_rows[composite(task["session_id"])]
             row["tasks"] += 1
             if task["state"] in _LISTS[task["profile"]].active:
                 row["active_tasks"].add(task["task_id"])
     for session, rewind_id in _prepared(facts):
-        found[composite(session)]["prepared_rewind"] = rewind_id
-    return found
+        session_rows[composite(session)]["prepared_rewind"] = rewind_id
+    return session_rows
 
 
 def _fresh() -> Json:
@@ -172,8 +175,8 @@ def _fresh() -> Json:
 
 def _shown(row: Json) -> Json:
     """In no order: that of tasks at work is the service's own."""
-    shown = {name: row[name] for name in (*_fresh(), "last_sequence", "last_recorded_at")}
-    return shown | {"active_tasks": set(row["active_tasks"])}
+    members = {name: row[name] for name in (*_fresh(), "last_sequence", "last_recorded_at")}
+    return members | {"active_tasks": set(row["active_tasks"])}
 
 
 def _prepared(facts: Sequence[Json]) -> Iterator[tuple[str, str]]:
@@ -193,8 +196,8 @@ def _prepared(facts: Sequence[Json]) -> Iterator[tuple[str, str]]:
 def _rows(source: Source, table: Table) -> Rows:
     live = latest(source.records(table.topic or CHANGELOG))
     prefix = b"" if table.topic else store_key(table.name, "")
-    found = {key[len(prefix) :]: row for (_, key), row in live.items() if key.startswith(prefix)}
-    rows = zip(found, decode_many(list(found.values()), table.record), strict=True)
+    encoded = {key[len(prefix) :]: row for (_, key), row in live.items() if key.startswith(prefix)}
+    rows = zip(encoded, decode_many(list(encoded.values()), table.record), strict=True)
     return {
         key.decode(): to_json(table.record, row.value)
         for key, row in rows

@@ -18,8 +18,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def dice(request: pytest.FixtureRequest) -> random.Random:
     """Shown with the output of a test that fails."""
-    given = request.config.getoption("e2e_seed", default=None)
-    seed = random.randrange(1_000_000) if given is None else given
+    option = request.config.getoption("e2e_seed", default=None)
+    seed = random.randrange(1_000_000) if option is None else option
     print(f"repeat with --e2e-seed {seed}")
     return random.Random(seed)
 

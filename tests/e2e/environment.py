@@ -86,13 +86,13 @@ class Environment(Outputs):
         return replace(self.settings, state_dir=self.directory / worker)
 
     def _environ(self, **settings: str) -> dict[str, str]:
-        given = {
+        variables = {
             "BOOTSTRAP": self.settings.bootstrap or "",
             "PREFIX": self.prefix,
             "STATE_DIR": str(self.settings.state_dir),
             **settings,
         }
-        return named(given)
+        return named(variables)
 
     def start(self, name: str, *arguments: str, **settings: str) -> Worker:
         """A worker on the state directory of that name.  settings: e.g. BATCH="50"."""
@@ -145,8 +145,8 @@ class Environment(Outputs):
 
     def records(self, topic: Topic) -> list[Record]:
         """All that is committed by now, by partition in order."""
-        found = self.tail(topic).catch_up()
-        return sorted(found, key=lambda record: (record.partition, record.offset))
+        records = self.tail(topic).catch_up()
+        return sorted(records, key=lambda record: (record.partition, record.offset))
 
     def values(self, topic: Topic) -> list[Json]:
         return [value_as_json(topic, record) for record in self.records(topic)]
@@ -155,8 +155,8 @@ class Environment(Outputs):
         """For each input position what it was answered with: ("fact", its verdict) or
         ("dead letter", headers).  Waits for them; fails when one has two answers.
         """
-        wanted = set(positions)
-        found: dict[str, tuple[str, Json]] = {}
+        causes = set(positions)
+        by_cause: dict[str, tuple[str, Json]] = {}
         seen = {APC_EVENTS: 0, APC_PACKETS_DLQ: 0}
 
         def look() -> bool:
@@ -166,14 +166,14 @@ class Environment(Outputs):
                 for record in tail.records[seen[topic] :]:
                     answer = _answer(topic, record)
                     cause = (header(record, CAUSE) or b"").decode()
-                    if answer is not None and cause in wanted:
-                        assert cause not in found, f"{cause} was answered twice"
-                        found[cause] = answer
+                    if answer is not None and cause in causes:
+                        assert cause not in by_cause, f"{cause} was answered twice"
+                        by_cause[cause] = answer
                 seen[topic] = len(tail.records)
-            return found.keys() == wanted
+            return by_cause.keys() == causes
 
-        wait_for(look, f"{len(wanted)} answers", look_s=0)
-        return [found[one] for one in positions]
+        wait_for(look, f"{len(causes)} answers", look_s=0)
+        return [by_cause[one] for one in positions]
 
     def verdicts(self, packets: Sequence[Json]) -> list[Json]:
         """Send packets; the facts that answer them."""

@@ -32,8 +32,8 @@ def ms(at: str) -> int:
 
 
 def identity(packet: Json) -> str:
-    rest = {name: member for name, member in packet.items() if name != "created_at"}
-    return hashlib.sha256(canonical_json(rest)).hexdigest()
+    members = {name: member for name, member in packet.items() if name != "created_at"}
+    return hashlib.sha256(canonical_json(members)).hexdigest()
 
 
 def task_of(packet: Json) -> tuple[str, str, str]:

@@ -117,9 +117,9 @@ def values_of(source: Source, topic: Topic) -> list[Json]:
 def _rows(source: Source, table: Table) -> Rows:
     live = latest(source.records(table.topic or CHANGELOG))
     prefix = b"" if table.topic else store_key(table.name, "")
-    found = {key[len(prefix) :]: row for (_, key), row in live.items() if key.startswith(prefix)}
-    values = _shown(table.record, list(found.values()))
-    return {key.decode(): value for key, value in zip(found, values, strict=True)}
+    encoded = {key[len(prefix) :]: row for (_, key), row in live.items() if key.startswith(prefix)}
+    values = _shown(table.record, list(encoded.values()))
+    return {key.decode(): value for key, value in zip(encoded, values, strict=True)}
 
 
 def _shown(record: str | None, values: list[bytes | None]) -> list[Json]:

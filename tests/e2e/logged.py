@@ -71,12 +71,12 @@ def entries(
     """show: what makes JSON of a value that Avro has decoded."""
     record_name = str(topic.record)
     values = decode_many([record.value for record in records], record_name)
-    found: list[Entry] = []
+    log_entries: list[Entry] = []
     for record, read in zip(records, values, strict=True):
-        broken = isinstance(read, Exception) and record.value is not None
-        shown = None if isinstance(read, Exception) else show(record_name, read.value)
-        found.append(_entry(record, shown, broken))
-    return found
+        undecodable = isinstance(read, Exception) and record.value is not None
+        value = None if isinstance(read, Exception) else show(record_name, read.value)
+        log_entries.append(_entry(record, value, undecodable))
+    return log_entries
 
 
 def raw(records: list[Record]) -> list[Entry]:
@@ -84,7 +84,7 @@ def raw(records: list[Record]) -> list[Entry]:
     return [_entry(record, None, True) for record in records]
 
 
-def _entry(record: Record, shown: Json | None, broken: bool) -> Entry:
+def _entry(record: Record, value: Json | None, undecodable: bool) -> Entry:
     headers = dict(record.headers or ())
     place, at = position(record), record.timestamp
-    return Entry(place, record.partition, record.key, at, headers, shown, broken)
+    return Entry(place, record.partition, record.key, at, headers, value, undecodable)

@@ -39,8 +39,8 @@ class Recorded(Outputs):
         numbers = range(topics.partitions_of(topic, PARTITIONS))
         tps = [TopicPartition(self.name(topic), number) for number in numbers]
         ends = self.log.ends(tps)
-        found: list[Record] = []
+        records: list[Record] = []
         with self.log.reader(dict.fromkeys(tps, 0)) as reader:
             while any(reader.position(tp) < ends[tp] for tp in tps):
-                found += reader.poll(0)
-        return sorted(found, key=lambda record: (record.partition, record.offset))
+                records += reader.poll(0)
+        return sorted(records, key=lambda record: (record.partition, record.offset))

@@ -166,11 +166,11 @@ class Replay:
             named = [one["candidate_id"] for one in packet["payload"]["candidates"]]
             if packet["payload"]["winner_candidate_id"] not in named:
                 return _rejected("unknown_winner")
-        broken = self._broken(record, packet)
-        if broken == "already_retracted":
-            return "duplicate", broken, False
+        violation = self._broken(record, packet)
+        if violation == "already_retracted":
+            return "duplicate", violation, False
         self._same(fact, "anti_drift", fact["anti_drift"], drift)
-        return _rejected(broken) if broken else ("accepted", "accepted", True)
+        return _rejected(violation) if violation else ("accepted", "accepted", True)
 
     def _transfer(self, packet: Json, fact: Json) -> tuple[str, str, bool]:
         receivers = self._receivers.setdefault(transfers.place_of(packet), [])
@@ -182,11 +182,11 @@ class Replay:
             self._say(fact, difference)
         blocked = throttle["decay"]["blocked"]
         self._same(fact, "decay.mode", throttle["decay"]["mode"], "late")
-        broken = transfers.violated_rule(transfers.checks(packet, receivers, blocked))
+        violation = transfers.violated_rule(transfers.checks(packet, receivers, blocked))
         self._same(
-            fact, "warning", "protocol_decayed" in fact["warnings"], blocked and broken is None
+            fact, "warning", "protocol_decayed" in fact["warnings"], blocked and violation is None
         )
-        return _rejected(broken) if broken else ("accepted", "accepted", True)
+        return _rejected(violation) if violation else ("accepted", "accepted", True)
 
     def _broken(self, record: Record, packet: Json) -> str | None:
         """The rule that an answer or a retraction breaks by what it names."""
@@ -296,9 +296,9 @@ class Replay:
             if target is None:
                 self._same(fact, "warning", "verification_target_unknown" in fact["warnings"], True)
             elif target.deferred and target.state in ("ROUTED", "APPLIED"):
-                kept = target.state == "ROUTED"
+                is_routed = target.state == "ROUTED"
                 target.outcome = (outcome, packet["packet_id"])
-                self._owe(fact, packet_id, "outcome_kept" if kept else OUTCOMES[outcome])
+                self._owe(fact, packet_id, "outcome_kept" if is_routed else OUTCOMES[outcome])
 
     def _effect(self, fact: Json) -> None:
         expected = self._owed.pop(0) if self._owed else None
@@ -308,8 +308,10 @@ class Replay:
         if known is not None and expected == effect:
             self._same(fact, "acks", fact["acks"], self._answered(fact, known))
             self._same(fact, "state", fact["state"], self._moved(fact["rule"], known))
-            shown = fact["verification"]
-            self._same(fact, "outcome", (shown["outcome"], shown["by"]), known.outcome)
+            verification = fact["verification"]
+            self._same(
+                fact, "outcome", (verification["outcome"], verification["by"]), known.outcome
+            )
             self._check_promotion(fact, known)
             self._take(known, fact)
 
@@ -321,9 +323,9 @@ class Replay:
         after = dict(before)
         packet = self._at[fact["cause"]].packet if fact["cause"] in self._at else {}
         if rule in ("ack_recorded", "delivered"):
-            answered = [*before["accepted"], packet["sender"]["agent_id"]]
-            after["accepted"] = [a for a in before["recipients"] if a in answered]
-            after["pending"] = [a for a in before["pending"] if a not in answered]
+            accepted_agents = [*before["accepted"], packet["sender"]["agent_id"]]
+            after["accepted"] = [a for a in before["recipients"] if a in accepted_agents]
+            after["pending"] = [a for a in before["pending"] if a not in accepted_agents]
         if rule in ("delivered", "recipient_refused", "retracted"):
             after["ack_due_at"] = None
         if rule == "ack_deferred" and before["ack_due_at"] is not None:
@@ -345,7 +347,7 @@ class Replay:
                 return "ROUTED"
 
     def _check_promotion(self, fact: Json, known: Known) -> None:
-        events = [moved["event"] for moved in fact["transitions"]]
+        events = [transition["event"] for transition in fact["transitions"]]
         if "verification_pass" in events:
             self._same(fact, "promoted", "promotion_eligible" in events, self._promotable(known))
 
@@ -382,9 +384,9 @@ class Replay:
             again = acks["attempt"] <= routing.get("retry_limit", 0)
             self._same(fact, "rule", fact["rule"], "redelivered" if again else "ack_timeout")
         if fact["rule"] == "redelivered":
-            shown = fact["acks"]
+            acks_now = fact["acks"]
             after = (acks["attempt"] + 1, at + routing["ack_timeout_ms"], acks["pending"])
-            recorded = (shown["attempt"], ms(shown["ack_due_at"]), shown["pending"])
+            recorded = (acks_now["attempt"], ms(acks_now["ack_due_at"]), acks_now["pending"])
             self._same(fact, "redelivery", recorded, after)
         else:
             self._same(fact, "state", fact["state"], "EXPIRED")

@@ -59,7 +59,7 @@ def results(task: Json) -> list[Json]:
 def _result(task: Json, agent: str, step: str, number: int) -> Json:
     status = _OUTCOME.get(step, step)
     evidence: Json = {"alignment": "ESCALATE" if step in ("LIAR", "ESCALATED") else "VALID"}
-    found: Json = {
+    result: Json = {
         "protocolVersion": "2.0",
         "taskId": task["taskId"],
         "correlationId": task["correlationId"],
@@ -69,24 +69,24 @@ def _result(task: Json, agent: str, step: str, number: int) -> Json:
         "constitutionalEvidence": evidence,
     }
     if status == "FAILED":
-        found["error"] = {"code": "TOOL", "message": f"{agent} could not"}
+        result["error"] = {"code": "TOOL", "message": f"{agent} could not"}
     if step == "PROGRESS":
-        found["metrics"] = {"share": number / 4}
+        result["metrics"] = {"share": number / 4}
     if status == "SUCCEEDED":
-        found["output"] = _output(task, step)
-        found["metrics"] = {"tokensIn": 2000 if step == "COSTLY" else 410, "latencyMs": 12.5}
+        result["output"] = _output(task, step)
+        result["metrics"] = {"tokensIn": 2000 if step == "COSTLY" else 410, "latencyMs": 12.5}
         check = {"principle": "strategic_pause", "status": "FAIL" if step == "UNEASY" else "PASS"}
         evidence |= {"citations": ["lib:17"], "policyChecks": [check]}
     if step == "OWN_CACHE":
         evidence["cache"] = {"hit": True, "ageSec": 60}
-    return found
+    return result
 
 
 def _output(task: Json, step: str) -> Json:
-    said = f"All about {task['payload']['document']}"
+    text = f"All about {task['payload']['document']}"
     if task["target"]["capability"] != LEARNED:
-        said += f", for {task['taskId'][:8]}"
-    return {"text": f"{said}. Ring {_PHONE}" if step == "PII" else said}
+        text += f", for {task['taskId'][:8]}"
+    return {"text": f"{text}. Ring {_PHONE}" if step == "PII" else text}
 
 
 class Agents:

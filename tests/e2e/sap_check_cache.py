@@ -28,13 +28,13 @@ _STORED = frozenset({"stored", "store_duplicate", "cache_version_exists"})
 _OPEN_JSON = frozenset({"output", "schema"})
 
 
-def check(found: SapHistory) -> Iterator[str]:
-    yield from rows(found.of(SAP_CACHE))
-    yield from _derived(found)
-    yield from _stored(found)
-    yield from _answers(found)
-    yield from _hits(found)
-    yield from _keys(found)
+def check(history: SapHistory) -> Iterator[str]:
+    yield from rows(history.of(SAP_CACHE))
+    yield from _derived(history)
+    yield from _stored(history)
+    yield from _answers(history)
+    yield from _hits(history)
+    yield from _keys(history)
 
 
 def rows(entries: Sequence[Entry]) -> Iterator[str]:
@@ -63,8 +63,8 @@ def rows(entries: Sequence[Entry]) -> Iterator[str]:
 
 def record_hash(record: Json) -> str:
     """Canonical hash of a record without its own; members that are null are left out."""
-    kept = {name: value for name, value in record.items() if name != "recordSha256"}
-    return sha256_hex(canonical_json(_shown(kept)))
+    members = {name: value for name, value in record.items() if name != "recordSha256"}
+    return sha256_hex(canonical_json(_shown(members)))
 
 
 def _shown(value: object) -> object:
@@ -79,11 +79,11 @@ def _shown(value: object) -> object:
     }
 
 
-def _derived(found: SapHistory) -> Iterator[str]:
+def _derived(history: SapHistory) -> Iterator[str]:
     """Each record is what the lookup named by its cause gave, and that is an outcome's answer."""
-    lookups = {entry.place: entry.value for entry in found.of(SAP_LOOKUPS)}
-    outcomes = {(o["taskId"].lower(), meta(o)["seq"]): o for o in found.values(SAP_OUTCOMES)}
-    for record in found.values(SAP_CACHE):
+    lookups = {entry.place: entry.value for entry in history.of(SAP_LOOKUPS)}
+    outcomes = {(o["taskId"].lower(), meta(o)["seq"]): o for o in history.values(SAP_OUTCOMES)}
+    for record in history.values(SAP_CACHE):
         name = f"version {record['version']} of {record['cacheKey']}"
         lookup = lookups.get(record["cause"])
         outcome = outcomes.get((record["taskId"].lower(), record["outcomeSeq"]))
@@ -93,25 +93,28 @@ def _derived(found: SapHistory) -> Iterator[str]:
         draft = {name: record[name] for name in lookup["draft"]}
         if draft != lookup["draft"] or lookup["cacheKey"] != record["cacheKey"]:
             yield f"{name} is not what was given to be stored"
-        evidence, said = outcome["constitutionalEvidence"], meta(outcome)
+        evidence, headrace_meta = outcome["constitutionalEvidence"], meta(outcome)
         if canonical_json(outcome.get("output")) != canonical_json(record["output"]):
             yield f"{name} has another output than its outcome"
         if (outcome["status"], evidence["alignment"]) != ("SUCCEEDED", "VALID"):
             yield f"{name} is of an outcome {outcome['status']}, {evidence['alignment']}"
-        if said["resultSha256"] != record["resultSha256"] or said["rule"] != "agent_status":
+        if (
+            headrace_meta["resultSha256"] != record["resultSha256"]
+            or headrace_meta["rule"] != "agent_status"
+        ):
             yield f"{name} is of no agent's result"
 
 
-def _stored(found: SapHistory) -> Iterator[str]:
+def _stored(history: SapHistory) -> Iterator[str]:
     """Every answer that others may use is given to the cache once, and kept as one version."""
     modes = {
         ack["taskId"].lower(): ack["accepted"]["mode"]
-        for ack in found.values(SAP_ACKS)
+        for ack in history.values(SAP_ACKS)
         if ack["accepted"] is not None
     }
-    wanted = Counter(
+    expected = Counter(
         outcome["taskId"].lower()
-        for outcome in found.values(SAP_OUTCOMES)
+        for outcome in history.values(SAP_OUTCOMES)
         if meta(outcome)["rule"] in AGENT_RULES
         and modes.get(outcome["taskId"].lower()) == "prefer"
         and outcome["status"] == "SUCCEEDED"
@@ -119,35 +122,35 @@ def _stored(found: SapHistory) -> Iterator[str]:
         and outcome.get("output") is not None
         and not (meta(outcome).get("reportedCache") or {}).get("hit")
     )
-    stores = [one for one in found.values(SAP_LOOKUPS) if one["op"] == "STORE"]
-    given = Counter(one["taskId"].lower() for one in stores)
-    yield from differences("STOREs of", given, wanted)
-    kept = Counter(record["taskId"].lower() for record in found.values(SAP_CACHE))
-    told = Counter(
+    stores = [one for one in history.values(SAP_LOOKUPS) if one["op"] == "STORE"]
+    stores_by_task = Counter(one["taskId"].lower() for one in stores)
+    yield from differences("STOREs of", stores_by_task, expected)
+    versions = Counter(record["taskId"].lower() for record in history.values(SAP_CACHE))
+    stored_verdicts = Counter(
         verdict["taskId"].lower()
-        for verdict in found.values(SAP_VERDICTS)
+        for verdict in history.values(SAP_VERDICTS)
         if verdict["verdict"] == "stored"
     )
-    yield from differences("versions of", kept, told)
-    yield from differences("stored verdicts of", told, wanted)
+    yield from differences("versions of", versions, stored_verdicts)
+    yield from differences("stored verdicts of", stored_verdicts, expected)
 
 
-def _answers(found: SapHistory) -> Iterator[str]:
+def _answers(history: SapHistory) -> Iterator[str]:
     """Every lookup has one verdict, but for one that waits, which has a second."""
     chains: dict[str, list[Json]] = defaultdict(list)
-    yield from repeated("verdict", (one["verdictId"] for one in found.values(SAP_VERDICTS)))
-    for verdict in found.values(SAP_VERDICTS):
+    yield from repeated("verdict", (one["verdictId"] for one in history.values(SAP_VERDICTS)))
+    for verdict in history.values(SAP_VERDICTS):
         chains[verdict["lookupId"]].append(verdict)
-    lookups = found.values(SAP_LOOKUPS)
+    lookups = history.values(SAP_LOOKUPS)
     yield from repeated("lookup", (lookup["lookupId"] for lookup in lookups))
     released = {one["taskId"].lower() for one in lookups if one["op"] == "RELEASE"}
-    states = found.rows(SAP_TASK_STATES)
+    states = history.rows(SAP_TASK_STATES)
     for lookup in lookups:
         chain, task_id = chains.pop(lookup["lookupId"], []), lookup["taskId"].lower()
         gone = task_id in released and states[task_id]["state"] in ENDS
         if not _sound(lookup["op"], chain, gone):
-            said = [verdict["verdict"] for verdict in chain]
-            yield f"the {lookup['op']} {lookup['lookupId']} of {task_id} was answered {said}"
+            kinds = [verdict["verdict"] for verdict in chain]
+            yield f"the {lookup['op']} {lookup['lookupId']} of {task_id} was answered {kinds}"
         if any(verdict["cacheKey"] != lookup["cacheKey"] for verdict in chain):
             yield f"the lookup {lookup['lookupId']} was answered about another key"
     yield from (f"a verdict on {lookup_id}, which nobody asked" for lookup_id in chains)
@@ -155,34 +158,34 @@ def _answers(found: SapHistory) -> Iterator[str]:
 
 def _sound(op: str, chain: list[Json], gone: bool) -> bool:
     """gone: the task was closed and gave its place back."""
-    said = [verdict["verdict"] for verdict in chain]
+    verdicts = [verdict["verdict"] for verdict in chain]
     if op != "READ":
-        return len(said) == 1 and said[0] in (_STORED if op == "STORE" else {"released"})
-    if said[:1] == ["waiting"]:
-        said, chain = said[1:], chain[1:]
-        if not said:
+        return len(verdicts) == 1 and verdicts[0] in (_STORED if op == "STORE" else {"released"})
+    if verdicts[:1] == ["waiting"]:
+        verdicts, chain = verdicts[1:], chain[1:]
+        if not verdicts:
             return gone
     leads = bool(chain) and chain[0]["leader"]
-    if said[1:] and not (leads and said[1:] == ["flight_lapsed"]):
+    if verdicts[1:] and not (leads and verdicts[1:] == ["flight_lapsed"]):
         return False
-    return said[:1] == ["hit"] or (bool(said) and said[0] in _NO_ANSWER)
+    return verdicts[:1] == ["hit"] or (bool(verdicts) and verdicts[0] in _NO_ANSWER)
 
 
-def _hits(found: SapHistory) -> Iterator[str]:
+def _hits(history: SapHistory) -> Iterator[str]:
     """A hit is a row of the key that was asked for, fresh, and the right one among those seen."""
-    kept = {(row["cacheKey"], row["version"]): row for row in found.values(SAP_CACHE)}
-    lookups = {lookup["lookupId"]: lookup for lookup in found.values(SAP_LOOKUPS)}
+    cache_rows = {(row["cacheKey"], row["version"]): row for row in history.values(SAP_CACHE)}
+    lookups = {lookup["lookupId"]: lookup for lookup in history.values(SAP_LOOKUPS)}
     outcomes = {
         meta(outcome)["cause"]: outcome
-        for outcome in found.values(SAP_OUTCOMES)
+        for outcome in history.values(SAP_OUTCOMES)
         if meta(outcome)["rule"] == "cache_hit"
     }
-    for entry in found.of(SAP_VERDICTS):
+    for entry in history.of(SAP_VERDICTS):
         verdict = entry.value
         if verdict["verdict"] != "hit" or verdict["lookupId"] not in lookups:
             continue
         lookup = lookups[verdict["lookupId"]]
-        row = kept.get((lookup["cacheKey"], verdict["version"]))
+        row = cache_rows.get((lookup["cacheKey"], verdict["version"]))
         if row is None or row != verdict["record"]:
             yield f"the hit {entry.place} is of no row of its key"
             continue
@@ -216,9 +219,9 @@ def _seconds(text: str) -> int:
 def _told(outcome: Json, verdict: Json, row: Json) -> Iterator[str]:
     name, evidence = f"the hit of task {outcome['taskId']}", outcome["constitutionalEvidence"]
     used = {"hit": True, "cacheKey": row["cacheKey"], "ageSec": verdict["ageSec"]}
-    wanted = {**used, "version": verdict["version"]}
-    if {key: evidence["cache"].get(key) for key in wanted} != wanted:
-        yield f"{name} says {evidence['cache']}, not {wanted}"
+    expected = {**used, "version": verdict["version"]}
+    if {key: evidence["cache"].get(key) for key in expected} != expected:
+        yield f"{name} says {evidence['cache']}, not {expected}"
     if canonical_json(outcome.get("output")) != canonical_json(row["output"]):
         yield f"{name} has another output than version {row['version']}"
     if (evidence.get("citations") or []) != (row["citations"] or []):
@@ -227,10 +230,10 @@ def _told(outcome: Json, verdict: Json, row: Json) -> Iterator[str]:
         yield f"{name} names another record"
 
 
-def _keys(found: SapHistory) -> Iterator[str]:
+def _keys(history: SapHistory) -> Iterator[str]:
     """The key of a task is made of the task, and of what was learned when it was accepted."""
-    sent = found.at(SAP_TASKS)
-    for ack in found.values(SAP_ACKS):
+    sent = history.at(SAP_TASKS)
+    for ack in history.values(SAP_ACKS):
         if ack["subject"] != "TASK" or ack["verdict"] != "accepted" or ack["position"] not in sent:
             continue
         accepted, policy = ack["accepted"], ack["accepted"]["policy"]

@@ -14,25 +14,25 @@ from topology.sap import SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 AGENT_RULES = frozenset({"agent_status", "alignment_refused", "alignment_escalated"})
 
 
-def check(found: SapHistory) -> Iterator[str]:
-    acks = found.values(SAP_ACKS)
-    yield from _answered(found, acks)
+def check(history: SapHistory) -> Iterator[str]:
+    acks = history.values(SAP_ACKS)
+    yield from _answered(history, acks)
     yield from repeated("ack", (ack["ackId"] for ack in acks))
     for topic, what in ((SAP_TASKS, "TASK"), (SAP_RESULTS, "RESULT"), (SAP_SIGNALS, "SIGNAL")):
         mine = [ack for ack in acks if ack["subject"] == what]
-        yield from _once(what, mine, found.at(topic))
+        yield from _once(what, mine, history.at(topic))
     yield from _refused(acks)
 
 
-def _answered(found: SapHistory, acks: list[Json]) -> Iterator[str]:
+def _answered(history: SapHistory, acks: list[Json]) -> Iterator[str]:
     """One SapAck, or one dead letter for what cannot be decoded."""
     answers = Counter(ack["position"] for ack in acks)
     for topic, (_, dead) in COMMANDS.items():
-        letters = Counter(entry.headers["headrace-cause"].decode() for entry in found.of(dead))
-        for entry in found.of(topic):
+        letters = Counter(entry.headers["headrace-cause"].decode() for entry in history.of(dead))
+        for entry in history.of(topic):
             acked, buried = answers.pop(entry.place, 0), letters.pop(entry.place, 0)
-            wanted = (0, 1) if entry.json is None else (1, 0)
-            if (acked, buried) != wanted:
+            expected = (0, 1) if entry.json is None else (1, 0)
+            if (acked, buried) != expected:
                 yield f"{entry.place} has {acked} acks and {buried} dead letters"
         yield from (f"a dead letter about {place}, which is not there" for place in letters)
     yield from (f"an ack of {place}, which is not there" for place in answers)
@@ -68,8 +68,8 @@ def _refused(acks: list[Json]) -> Iterator[str]:
         refused = ack["verdict"] == "rejected"
         if (ack["status"] == "NACK") != refused:
             yield f"{ack['position']} is {ack['verdict']}, and its status {ack['status']}"
-        told = ack["code"] is not None and bool(ack["reason"]) and ack["fault"] is not None
-        if refused and not told:
+        has_reason = ack["code"] is not None and bool(ack["reason"]) and ack["fault"] is not None
+        if refused and not has_reason:
             yield f"the NACK of {ack['position']} does not say why"
         if not refused and (ack["code"] is not None or ack["fault"] is not None):
             yield f"the ACK of {ack['position']} has code {ack['code']}, fault {ack['fault']}"

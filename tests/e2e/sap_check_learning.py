@@ -29,35 +29,35 @@ from topology.sap import (
 _COUNTS = ("outcomes", "computed", "cacheHits", "approved", "rejected")
 
 
-def check(found: SapHistory) -> Iterator[str]:
-    yield from _told(found)
-    yield from _versions(found)
-    yield from _folded(found)
-    yield from _counted(found)
+def check(history: SapHistory) -> Iterator[str]:
+    yield from _told(history)
+    yield from _versions(history)
+    yield from _folded(history)
+    yield from _counted(history)
 
 
-def _told(found: SapHistory) -> Iterator[str]:
+def _told(history: SapHistory) -> Iterator[str]:
     """One signal for each closed task, and for each rating, note and approval taken on."""
-    signals = found.values(SAP_LEARNING_SIGNALS)
+    signals = history.values(SAP_LEARNING_SIGNALS)
     yield from repeated("learning signal", (signal["signalId"] for signal in signals))
-    told = Counter((signal["kind"], signal["taskId"].lower()) for signal in signals)
-    wanted: Counter[tuple[str, str]] = Counter(
+    signal_counts = Counter((signal["kind"], signal["taskId"].lower()) for signal in signals)
+    expected: Counter[tuple[str, str]] = Counter(
         ("outcome", outcome["taskId"].lower())
-        for outcome in found.values(SAP_OUTCOMES)
+        for outcome in history.values(SAP_OUTCOMES)
         if outcome["status"] in ENDS
     )
-    sent = found.at(SAP_SIGNALS)
-    for ack in found.values(SAP_ACKS):
+    sent = history.at(SAP_SIGNALS)
+    for ack in history.values(SAP_ACKS):
         if ack["subject"] == "SIGNAL" and ack["verdict"] == "accepted":
             kind = sent[ack["position"]].value["kind"]
             if kind != "cancel":
-                wanted[kind, ack["taskId"].lower()] += 1
-    yield from differences("learning signals of", told, wanted)
+                expected[kind, ack["taskId"].lower()] += 1
+    yield from differences("learning signals of", signal_counts, expected)
 
 
-def _versions(found: SapHistory) -> Iterator[str]:
+def _versions(history: SapHistory) -> Iterator[str]:
     """Of `sap.heuristics`: one record per key, versions 1 to n, a chain."""
-    entries = found.of(SAP_HEURISTICS)
+    entries = history.of(SAP_HEURISTICS)
     yield from repeated("row of sap.heuristics", (entry.key for entry in entries))
     heads: dict[str, tuple[int, str]] = {}
     for entry in entries:
@@ -74,16 +74,16 @@ def _versions(found: SapHistory) -> Iterator[str]:
         heads[row["capability"]] = row["version"], row["sha256"]
 
 
-def _folded(found: SapHistory) -> Iterator[str]:
+def _folded(history: SapHistory) -> Iterator[str]:
     """The rows are those that the pure decisions give for the signals in their order."""
-    harness = _decided(found.of(SAP_LEARNING_SIGNALS))
+    harness = _decided(history.of(SAP_LEARNING_SIGNALS))
     for topic in (SAP_LEARNING, SAP_HEURISTICS, SAP_KNOWLEDGE):
         assert topic.record is not None
         made = harness.tables.get(topic.name, {})
-        wanted = {
+        expected = {
             key: to_json(topic.record, decode(raw, topic.record).value) for key, raw in made.items()
         }
-        yield from differences(f"row of {topic.name}", found.rows(topic), wanted)
+        yield from differences(f"row of {topic.name}", history.rows(topic), expected)
 
 
 def _decided(signals: list[Entry]) -> Harness:
@@ -97,20 +97,20 @@ def _decided(signals: list[Entry]) -> Harness:
     return harness
 
 
-def _counted(found: SapHistory) -> Iterator[str]:
+def _counted(history: SapHistory) -> Iterator[str]:
     """The plain counts, added up here."""
     sums: dict[str, Counter[str]] = defaultdict(Counter)
-    for signal in found.values(SAP_LEARNING_SIGNALS):
+    for signal in history.values(SAP_LEARNING_SIGNALS):
         key = "/".join((signal["capability"], signal["territory"] or "", signal["fingerprint"]))
         sums[key].update(_ones(signal))
-    wanted = {
+    expected = {
         key: {name: count[name] for name in (*_COUNTS, "ratings")} for key, count in sums.items()
     }
-    shown = {
+    counts = {
         key: {name: row[name] for name in _COUNTS} | {"ratings": row["ratings"]["count"]}
-        for key, row in found.rows(SAP_LEARNING).items()
+        for key, row in history.rows(SAP_LEARNING).items()
     }
-    yield from differences("counts of", shown, wanted)
+    yield from differences("counts of", counts, expected)
 
 
 def _ones(signal: Json) -> Iterator[str]:

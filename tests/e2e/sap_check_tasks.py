@@ -53,29 +53,29 @@ _KEPT = (
 Outcomes = dict[str, list[Json]]
 
 
-def check(found: SapHistory) -> Iterator[str]:
+def check(history: SapHistory) -> Iterator[str]:
     outcomes: Outcomes = defaultdict(list)
-    for outcome in found.values(SAP_OUTCOMES):
+    for outcome in history.values(SAP_OUTCOMES):
         outcomes[outcome["taskId"].lower()].append(outcome)
     accepted = {
         ack["taskId"].lower(): ack
-        for ack in found.values(SAP_ACKS)
+        for ack in history.values(SAP_ACKS)
         if ack["subject"] == "TASK" and ack["verdict"] == "accepted"
     }
     yield from (f"an outcome of {one}, never accepted" for one in outcomes.keys() - accepted.keys())
     for task_id in accepted:
         yield from _path(task_id, outcomes[task_id])
-    yield from _caused(found, outcomes)
-    yield from _reported(found, outcomes)
-    yield from _delivered(found, accepted, outcomes)
-    yield from _rows(found, accepted, outcomes)
-    yield from _transitions(found, accepted, outcomes)
-    yield from _edges(found, outcomes)
+    yield from _caused(history, outcomes)
+    yield from _reported(history, outcomes)
+    yield from _delivered(history, accepted, outcomes)
+    yield from _rows(history, accepted, outcomes)
+    yield from _transitions(history, accepted, outcomes)
+    yield from _edges(history, outcomes)
 
 
 def meta(outcome: Json) -> Json:
-    own: Json = outcome["meta"]["headrace"]
-    return own
+    headrace_meta: Json = outcome["meta"]["headrace"]
+    return headrace_meta
 
 
 def _path(task_id: str, outcomes: list[Json]) -> Iterator[str]:
@@ -95,15 +95,15 @@ def _path(task_id: str, outcomes: list[Json]) -> Iterator[str]:
         state = status
 
 
-def _accepted(found: SapHistory, subject: str) -> set[str]:
+def _accepted(history: SapHistory, subject: str) -> set[str]:
     return {
         ack["position"]
-        for ack in found.values(SAP_ACKS)
+        for ack in history.values(SAP_ACKS)
         if ack["subject"] == subject and ack["verdict"] == "accepted"
     }
 
 
-def _caused(found: SapHistory, outcomes: Outcomes) -> Iterator[str]:
+def _caused(history: SapHistory, outcomes: Outcomes) -> Iterator[str]:
     """Each accepted result and cancel has its outcome, and each outcome what it comes of."""
     causes: dict[str, Counter[str]] = defaultdict(Counter)
     for outcome in (one for many in outcomes.values() for one in many):
@@ -111,15 +111,15 @@ def _caused(found: SapHistory, outcomes: Outcomes) -> Iterator[str]:
         causes["agent" if rule in AGENT_RULES else rule][meta(outcome)["cause"]] += 1
     cancels = {
         entry.place
-        for entry in found.of(SAP_SIGNALS)
+        for entry in history.of(SAP_SIGNALS)
         if entry.json is not None and entry.json.get("kind") == "cancel"
     }
-    verdicts = {entry.place: entry.value["verdict"] for entry in found.of(SAP_VERDICTS)}
+    verdicts = {entry.place: entry.value["verdict"] for entry in history.of(SAP_VERDICTS)}
     yield from differences(
-        "outcomes of result", causes["agent"], Counter(_accepted(found, "RESULT"))
+        "outcomes of result", causes["agent"], Counter(_accepted(history, "RESULT"))
     )
-    wanted = Counter(_accepted(found, "SIGNAL") & cancels)
-    yield from differences("outcomes of cancel", causes["cancelled_by_signal"], wanted)
+    expected = Counter(_accepted(history, "SIGNAL") & cancels)
+    yield from differences("outcomes of cancel", causes["cancelled_by_signal"], expected)
     for cause, count in causes["cache_hit"].items():
         if verdicts.get(cause) != "hit" or count != 1:
             yield f"{count} hits by {cause}, which is {verdicts.get(cause)}"
@@ -128,33 +128,33 @@ def _caused(found: SapHistory, outcomes: Outcomes) -> Iterator[str]:
             yield f"a CACHE_MISS by {cause}, which is {verdicts.get(cause)}"
 
 
-def _reported(found: SapHistory, outcomes: Outcomes) -> Iterator[str]:
+def _reported(history: SapHistory, outcomes: Outcomes) -> Iterator[str]:
     """An outcome of a result is that result, unless the service refused its output."""
-    results = found.at(SAP_RESULTS)
+    results = history.at(SAP_RESULTS)
     for outcome in (one for many in outcomes.values() for one in many):
-        said = meta(outcome)
-        if said["rule"] not in AGENT_RULES or said["cause"] not in results:
+        headrace_meta = meta(outcome)
+        if headrace_meta["rule"] not in AGENT_RULES or headrace_meta["cause"] not in results:
             continue
-        result = results[said["cause"]].value
-        if said["resultSha256"] != sap.envelope_hash(result):
-            yield f"the outcome of {said['cause']} has another result's hash"
-        wanted = None if said["rule"] == "alignment_refused" else result.get("output")
-        if _bytes(outcome.get("output")) != _bytes(wanted):
-            yield f"the outcome of {said['cause']} has another output"
+        result = results[headrace_meta["cause"]].value
+        if headrace_meta["resultSha256"] != sap.envelope_hash(result):
+            yield f"the outcome of {headrace_meta['cause']} has another result's hash"
+        output = None if headrace_meta["rule"] == "alignment_refused" else result.get("output")
+        if _bytes(outcome.get("output")) != _bytes(output):
+            yield f"the outcome of {headrace_meta['cause']} has another output"
         if outcome["producer"]["agentId"] != result["producer"]["agentId"]:
-            yield f"the outcome of {said['cause']} has another producer"
+            yield f"the outcome of {headrace_meta['cause']} has another producer"
 
 
 def _bytes(value: object) -> bytes:
     return canonical_json(value)
 
 
-def _delivered(found: SapHistory, accepted: dict[str, Json], outcomes: Outcomes) -> Iterator[str]:
+def _delivered(history: SapHistory, accepted: dict[str, Json], outcomes: Outcomes) -> Iterator[str]:
     """An agent is asked once, with the task as it was sent, and never for what the cache had."""
-    sent = found.at(SAP_TASKS)
-    asked = [task["taskId"].lower() for task in found.values(SAP_INBOX)]
-    yield from repeated("inbox task", asked)
-    for task in found.values(SAP_INBOX):
+    sent = history.at(SAP_TASKS)
+    inbox_ids = [task["taskId"].lower() for task in history.values(SAP_INBOX)]
+    yield from repeated("inbox task", inbox_ids)
+    for task in history.values(SAP_INBOX):
         task_id = task["taskId"].lower()
         ack = accepted.get(task_id)
         if ack is None:
@@ -170,7 +170,7 @@ def _delivered(found: SapHistory, accepted: dict[str, Json], outcomes: Outcomes)
     for ack in accepted.values():
         if ack["accepted"]["mode"] == "bypass" and ack["position"] in sent:
             rules = {meta(one)["rule"] for one in outcomes[ack["taskId"].lower()]}
-            if ack["taskId"].lower() not in asked and "precheck_refused" not in rules:
+            if ack["taskId"].lower() not in inbox_ids and "precheck_refused" not in rules:
                 yield f"no agent was asked for {ack['taskId']}, which bypasses the cache"
 
 
@@ -178,62 +178,64 @@ def _without_nulls(task: Json) -> Json:
     return {name: value for name, value in task.items() if value is not None}
 
 
-def _rows(found: SapHistory, accepted: dict[str, Json], outcomes: Outcomes) -> Iterator[str]:
+def _rows(history: SapHistory, accepted: dict[str, Json], outcomes: Outcomes) -> Iterator[str]:
     """A row is what the acks, the outcomes and the verdicts of its task add up to."""
-    rows = found.rows(SAP_TASK_STATES)
-    asked = {task["taskId"].lower() for task in found.values(SAP_INBOX)}
+    rows = history.rows(SAP_TASK_STATES)
+    inbox_ids = {task["taskId"].lower() for task in history.values(SAP_INBOX)}
     stored = {
         verdict["taskId"].lower(): verdict["version"]
-        for verdict in found.values(SAP_VERDICTS)
+        for verdict in history.values(SAP_VERDICTS)
         if verdict["verdict"] == "stored"
     }
-    shown = {
+    actual = {
         task_id: {name: row[name] for name in _KEPT} | {"closed": row["closedAt"] is not None}
         for task_id, row in rows.items()
     }
-    wanted = {}
+    expected = {}
     for task_id, ack in accepted.items():
         mine = outcomes[task_id]
         hits = [one for one in mine if meta(one)["rule"] == "cache_hit"]
         state = mine[-1]["status"] if mine else "QUEUED"
-        wanted[task_id] = {
+        expected[task_id] = {
             "state": state,
             "outcomeSeq": len(mine),
             "position": ack["position"],
             "taskSha256": ack["envelopeSha256"],
-            "dispatched": task_id in asked,
+            "dispatched": task_id in inbox_ids,
             "closed": state in ENDS,
             "hitVersion": hits[0]["constitutionalEvidence"]["cache"]["version"] if hits else None,
             "storedVersion": stored.get(task_id),
             "accepted": ack["accepted"],
         }
-    yield from differences("row of task", shown, wanted)
+    yield from differences("row of task", actual, expected)
 
 
-def _transitions(found: SapHistory, accepted: dict[str, Json], outcomes: Outcomes) -> Iterator[str]:
+def _transitions(
+    history: SapHistory, accepted: dict[str, Json], outcomes: Outcomes
+) -> Iterator[str]:
     """Every change of state is told to RTES, once and in order."""
-    told: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for entry in found.of(RTES_RAW):
+    transitions: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for entry in history.of(RTES_RAW):
         if entry.json is not None and entry.json["payload"]["type"] == "TASK_TRANSITION":
             one = entry.json["payload"]
-            told[one["task_id"]].append((one["from_state"], one["to_state"]))
-    wanted = {}
+            transitions[one["task_id"]].append((one["from_state"], one["to_state"]))
+    expected = {}
     for task_id in accepted:
         states = ["none", "QUEUED", *(one["status"] for one in outcomes[task_id])]
         moves = pairwise(states)
-        wanted[task_id] = [(one, other) for one, other in moves if one != other]
-    yield from differences("transitions of task", told, wanted)
+        expected[task_id] = [(one, other) for one, other in moves if one != other]
+    yield from differences("transitions of task", transitions, expected)
 
 
-def _edges(found: SapHistory, outcomes: Outcomes) -> Iterator[str]:
+def _edges(history: SapHistory, outcomes: Outcomes) -> Iterator[str]:
     answers = Counter(
         (edge["from_node"], edge["to_node"])
-        for edge in found.values(LINEAGE_EDGES)
+        for edge in history.values(LINEAGE_EDGES)
         if edge["relation"] == "answers" and edge["from_node"].startswith("sap:")
     )
-    wanted = Counter(
+    expected = Counter(
         (f"sap:outcome:{task_id}/{meta(one)['seq']}", f"sap:task:{task_id}")
         for task_id, many in outcomes.items()
         for one in many
     )
-    yield from differences("edge", answers, wanted)
+    yield from differences("edge", answers, expected)

@@ -24,129 +24,129 @@ from topology.sap import (
 Fault = Callable[[SapHistory], None]
 
 
-def latter(found: SapHistory) -> Entry:
+def latter(history: SapHistory) -> Entry:
     """A row of sap.cache that has one before it and one behind it."""
-    third = {row["cacheKey"] for row in found.values(SAP_CACHE) if row["version"] == 3}
-    rows = (entry for entry in found.of(SAP_CACHE) if entry.value["version"] == 2)
+    third = {row["cacheKey"] for row in history.values(SAP_CACHE) if row["version"] == 3}
+    rows = (entry for entry in history.of(SAP_CACHE) if entry.value["version"] == 2)
     return next(entry for entry in rows if entry.value["cacheKey"] in third)
 
 
-def hit(found: SapHistory) -> Entry:
-    return next(entry for entry in found.of(SAP_VERDICTS) if entry.value["verdict"] == "hit")
+def hit(history: SapHistory) -> Entry:
+    return next(entry for entry in history.of(SAP_VERDICTS) if entry.value["verdict"] == "hit")
 
 
-def ended(found: SapHistory, rule: str) -> Json:
-    outcomes = found.values(SAP_OUTCOMES)
+def ended(history: SapHistory, rule: str) -> Json:
+    outcomes = history.values(SAP_OUTCOMES)
     return next(one for one in outcomes if one["meta"]["headrace"]["rule"] == rule)
 
 
-def _row_twice(found: SapHistory) -> None:
-    found.of(SAP_CACHE).append(latter(found))
+def _row_twice(history: SapHistory) -> None:
+    history.of(SAP_CACHE).append(latter(history))
 
 
-def _row_missing(found: SapHistory) -> None:
-    found.of(SAP_CACHE).remove(latter(found))
+def _row_missing(history: SapHistory) -> None:
+    history.of(SAP_CACHE).remove(latter(history))
 
 
-def _tombstone(found: SapHistory) -> None:
-    entry = latter(found)
-    found.of(SAP_CACHE).append(copy.copy(entry))
-    found.of(SAP_CACHE)[-1].json = None
+def _tombstone(history: SapHistory) -> None:
+    entry = latter(history)
+    history.of(SAP_CACHE).append(copy.copy(entry))
+    history.of(SAP_CACHE)[-1].json = None
 
 
-def _byte_changed(found: SapHistory) -> None:
-    output = latter(found).value["output"]
+def _byte_changed(history: SapHistory) -> None:
+    output = latter(history).value["output"]
     output["text"] = output["text"].replace("All", "Ail")
 
 
-def _resealed(found: SapHistory) -> None:
+def _resealed(history: SapHistory) -> None:
     """Forged with a hash that fits."""
-    record = latter(found).value
+    record = latter(history).value
     record["output"]["text"] += "!"
     record["recordSha256"] = sap_check_cache.record_hash(record)
 
 
-def _other_producer(found: SapHistory) -> None:
-    latter(found).value["producer"] = "someone"
+def _other_producer(history: SapHistory) -> None:
+    latter(history).value["producer"] = "someone"
 
 
-def _wrong_key(found: SapHistory) -> None:
-    latter(found).key = b"0" * 64 + b"/00000002"
+def _wrong_key(history: SapHistory) -> None:
+    latter(history).key = b"0" * 64 + b"/00000002"
 
 
-def _second_end(found: SapHistory) -> None:
-    outcomes = found.of(SAP_OUTCOMES)
+def _second_end(history: SapHistory) -> None:
+    outcomes = history.of(SAP_OUTCOMES)
     again = copy.deepcopy(next(e for e in outcomes if e.value["status"] == "SUCCEEDED"))
     again.value["meta"]["headrace"]["seq"] += 1
     outcomes.append(again)
 
 
-def _outcome_twice(found: SapHistory) -> None:
-    found.of(SAP_OUTCOMES).append(found.of(SAP_OUTCOMES)[-1])
+def _outcome_twice(history: SapHistory) -> None:
+    history.of(SAP_OUTCOMES).append(history.of(SAP_OUTCOMES)[-1])
 
 
-def _outcome_missing(found: SapHistory) -> None:
-    outcomes = found.of(SAP_OUTCOMES)
+def _outcome_missing(history: SapHistory) -> None:
+    outcomes = history.of(SAP_OUTCOMES)
     outcomes.remove(next(e for e in outcomes if e.value["producer"]["agentKind"] == "agent"))
 
 
-def _withheld(found: SapHistory) -> None:
-    ended(found, "alignment_refused")["output"] = {"text": "told all the same"}
+def _withheld(history: SapHistory) -> None:
+    ended(history, "alignment_refused")["output"] = {"text": "told all the same"}
 
 
-def _ack_missing(found: SapHistory) -> None:
-    del found.of(SAP_ACKS)[3]
+def _ack_missing(history: SapHistory) -> None:
+    del history.of(SAP_ACKS)[3]
 
 
-def _ack_twice(found: SapHistory) -> None:
-    found.of(SAP_ACKS).append(found.of(SAP_ACKS)[3])
+def _ack_twice(history: SapHistory) -> None:
+    history.of(SAP_ACKS).append(history.of(SAP_ACKS)[3])
 
 
-def _asked_in_spite_of_a_hit(found: SapHistory) -> None:
-    task_id = ended(found, "cache_hit")["taskId"]
-    asked = copy.deepcopy(found.of(SAP_INBOX)[0])
-    asked.value["taskId"] = task_id
-    found.of(SAP_INBOX).append(asked)
+def _asked_in_spite_of_a_hit(history: SapHistory) -> None:
+    task_id = ended(history, "cache_hit")["taskId"]
+    task = copy.deepcopy(history.of(SAP_INBOX)[0])
+    task.value["taskId"] = task_id
+    history.of(SAP_INBOX).append(task)
 
 
-def _asked_twice(found: SapHistory) -> None:
-    found.of(SAP_INBOX).append(found.of(SAP_INBOX)[0])
+def _asked_twice(history: SapHistory) -> None:
+    history.of(SAP_INBOX).append(history.of(SAP_INBOX)[0])
 
 
-def _lookup_unanswered(found: SapHistory) -> None:
-    found.of(SAP_VERDICTS).remove(hit(found))
+def _lookup_unanswered(history: SapHistory) -> None:
+    history.of(SAP_VERDICTS).remove(hit(history))
 
 
-def _answered_twice(found: SapHistory) -> None:
-    again = copy.deepcopy(hit(found))
+def _answered_twice(history: SapHistory) -> None:
+    again = copy.deepcopy(hit(history))
     again.value["verdictId"] = "another"
-    found.of(SAP_VERDICTS).append(again)
+    history.of(SAP_VERDICTS).append(again)
 
 
-def _stored_twice(found: SapHistory) -> None:
-    again = copy.deepcopy(next(e for e in found.of(SAP_LOOKUPS) if e.value["op"] == "STORE"))
+def _stored_twice(history: SapHistory) -> None:
+    again = copy.deepcopy(next(e for e in history.of(SAP_LOOKUPS) if e.value["op"] == "STORE"))
     again.value["lookupId"] = "another"
-    found.of(SAP_LOOKUPS).append(again)
+    history.of(SAP_LOOKUPS).append(again)
 
 
-def _older_than_it_says(found: SapHistory) -> None:
-    hit(found).value["ageSec"] += 1
+def _older_than_it_says(history: SapHistory) -> None:
+    hit(history).value["ageSec"] += 1
 
 
-def _other_version(found: SapHistory) -> None:
-    ended(found, "cache_hit")["constitutionalEvidence"]["cache"]["version"] += 1
+def _other_version(history: SapHistory) -> None:
+    ended(history, "cache_hit")["constitutionalEvidence"]["cache"]["version"] += 1
 
 
-def _row_of_task(found: SapHistory) -> None:
-    found.of(SAP_TASK_STATES)[-1].value["state"] = "NONE"
+def _row_of_task(history: SapHistory) -> None:
+    history.of(SAP_TASK_STATES)[-1].value["state"] = "NONE"
 
 
-def _miscounted(found: SapHistory) -> None:
-    found.of(SAP_LEARNING)[-1].value["computed"] += 1
+def _miscounted(history: SapHistory) -> None:
+    history.of(SAP_LEARNING)[-1].value["computed"] += 1
 
 
-def _unlearned(found: SapHistory) -> None:
-    found.of(SAP_HEURISTICS)[0].value["volatileKeys"] = ["document"]
+def _unlearned(history: SapHistory) -> None:
+    history.of(SAP_HEURISTICS)[0].value["volatileKeys"] = ["document"]
 
 
 FAULTS: Mapping[Fault, str] = {
@@ -182,12 +182,12 @@ MAIN_FAULTS = (_row_twice, _row_missing, _byte_changed, _second_end)
 def is_found(put: Fault, sound: SapHistory) -> bool:
     """In a copy; the history stays as it is."""
     touched = (SAP_CACHE, SAP_OUTCOMES) if put in MAIN_FAULTS else ()
-    found = copied(sound, *(topic.name for topic in touched))
-    put(found)
-    return any(FAULTS[put] in fault for fault in checker_sap.faults(found))
+    history = copied(sound, *(topic.name for topic in touched))
+    put(history)
+    return any(FAULTS[put] in fault for fault in checker_sap.faults(history))
 
 
-def copied(found: SapHistory, *names: str) -> SapHistory:
+def copied(history: SapHistory, *names: str) -> SapHistory:
     """Several times as fast as copy.deepcopy.  names: topics that are copied, all if none is."""
-    touched = {name: found.entries[name] for name in names or found.entries}
-    return SapHistory(found.entries | pickle.loads(pickle.dumps(touched)))
+    touched = {name: history.entries[name] for name in names or history.entries}
+    return SapHistory(history.entries | pickle.loads(pickle.dumps(touched)))

@@ -103,31 +103,31 @@ class SapHistory:
 
 def read(source: Source) -> SapHistory:
     """Everything that is committed by now."""
-    found: dict[str, list[Entry]] = {}
+    by_topic: dict[str, list[Entry]] = {}
     for topic, (kind, dead) in COMMANDS.items():
-        found[topic.name] = entries(topic, source.records(topic), kind)
-        found[dead.name] = [_entry(record, None, None) for record in source.records(dead)]
+        by_topic[topic.name] = entries(topic, source.records(topic), kind)
+        by_topic[dead.name] = [_entry(record, None, None) for record in source.records(dead)]
     for topic in SERVICE:
-        found[topic.name] = entries(topic, source.records(topic))
-    return SapHistory(found)
+        by_topic[topic.name] = entries(topic, source.records(topic))
+    return SapHistory(by_topic)
 
 
 def entries(topic: Topic, records: list[Record], kind: str | None = None) -> list[Entry]:
     """kind: of commands, whose JSON anyone may have written."""
     assert topic.record is not None
-    found: list[Entry] = []
+    log_entries: list[Entry] = []
     values = decode_many([record.value for record in records], topic.record)
     for record, decoded in zip(records, values, strict=True):
         if isinstance(decoded, Exception):
-            found.append(_entry(record, None, None))
+            log_entries.append(_entry(record, None, None))
         elif kind is None:
-            found.append(_entry(record, decoded.value, to_json(topic.record, decoded.value)))
+            log_entries.append(_entry(record, decoded.value, to_json(topic.record, decoded.value)))
         else:
-            found.append(_entry(record, decoded.value, sap.judge(kind, decoded.value).json))
-    return found
+            log_entries.append(_entry(record, decoded.value, sap.judge(kind, decoded.value).json))
+    return log_entries
 
 
-def _entry(record: Record, avro: Json | None, shown: Json | None) -> Entry:
+def _entry(record: Record, avro: Json | None, as_json: Json | None) -> Entry:
     return Entry(
         position(record),
         record.partition,
@@ -136,5 +136,5 @@ def _entry(record: Record, avro: Json | None, shown: Json | None) -> Entry:
         record.value,
         dict(record.headers or ()),
         avro,
-        shown,
+        as_json,
     )

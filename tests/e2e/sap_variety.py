@@ -49,17 +49,17 @@ OUTCOMES = frozenset(
 VERDICTS = frozenset({"hit", "miss", "stale", "misaligned", "waiting", "stored", "released"})
 
 
-def check_variety(found: SapHistory) -> None:
+def check_variety(history: SapHistory) -> None:
     """Rules, outcomes, verdicts, versions and lessons of every kind came up."""
-    rules = Counter(ack["rule"] for ack in found.values(SAP_ACKS))
+    rules = Counter(ack["rule"] for ack in history.values(SAP_ACKS))
     assert RULES - rules.keys() == set(), rules
-    outcomes = Counter(meta(outcome)["rule"] for outcome in found.values(SAP_OUTCOMES))
+    outcomes = Counter(meta(outcome)["rule"] for outcome in history.values(SAP_OUTCOMES))
     assert OUTCOMES - outcomes.keys() == set(), outcomes
-    verdicts = Counter(verdict["verdict"] for verdict in found.values(SAP_VERDICTS))
+    verdicts = Counter(verdict["verdict"] for verdict in history.values(SAP_VERDICTS))
     assert VERDICTS - verdicts.keys() == set(), verdicts
-    modes = {a["accepted"]["mode"] for a in found.values(SAP_ACKS) if a["accepted"]}
+    modes = {a["accepted"]["mode"] for a in history.values(SAP_ACKS) if a["accepted"]}
     assert modes == {"prefer", "only", "bypass"}
-    assert max(row["version"] for row in found.values(SAP_CACHE)) > 3
-    assert any(row["volatileKeys"] for row in found.values(SAP_HEURISTICS))
-    assert found.of(SAP_KNOWLEDGE)
-    assert found.of(SAP_TASKS_DLQ)
+    assert max(row["version"] for row in history.values(SAP_CACHE)) > 3
+    assert any(row["volatileKeys"] for row in history.values(SAP_HEURISTICS))
+    assert history.of(SAP_KNOWLEDGE)
+    assert history.of(SAP_TASKS_DLQ)

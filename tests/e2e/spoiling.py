@@ -22,11 +22,11 @@ class Facts(NamedTuple):
     id: str
     command: Topic
 
-    def by(self, found: Logged, rule: str) -> Iterator[Entry]:
-        return (entry for entry in found.of(self.topic) if entry.value["rule"] == rule)
+    def by(self, history: Logged, rule: str) -> Iterator[Entry]:
+        return (entry for entry in history.of(self.topic) if entry.value["rule"] == rule)
 
-    def first(self, found: Logged, rule: str) -> Entry:
-        return next(self.by(found, rule))
+    def first(self, history: Logged, rule: str) -> Entry:
+        return next(self.by(history, rule))
 
 
 class Spoiled(NamedTuple):
@@ -41,32 +41,32 @@ class Spoiled(NamedTuple):
     letter_missing: Topic
 
 
-def again(found: Logged, topic: Topic, entry: Entry, **members: object) -> None:
-    found.of(topic).append(entry._replace(json=copy.deepcopy(entry.value) | members))
+def again(history: Logged, topic: Topic, entry: Entry, **members: object) -> None:
+    history.of(topic).append(entry._replace(json=copy.deepcopy(entry.value) | members))
 
 
 def common(of: Spoiled) -> Mapping[Fault, str]:
     """Faults of answers, each with a part of the sentence that is said of it."""
     facts = of.facts
 
-    def fact_missing(found: Logged) -> None:
-        found.of(facts.topic).remove(facts.first(found, of.missing))
+    def fact_missing(history: Logged) -> None:
+        history.of(facts.topic).remove(facts.first(history, of.missing))
 
-    def fact_twice(found: Logged) -> None:
-        again(found, facts.topic, facts.first(found, of.twice))
+    def fact_twice(history: Logged) -> None:
+        again(history, facts.topic, facts.first(history, of.twice))
 
-    def another_verdict(found: Logged) -> None:
-        again(found, facts.topic, facts.first(found, of.another), **{facts.id: "another"})
+    def another_verdict(history: Logged) -> None:
+        again(history, facts.topic, facts.first(history, of.another), **{facts.id: "another"})
 
-    def of_nothing(found: Logged) -> None:
+    def of_nothing(history: Logged) -> None:
         nowhere = {facts.id: "another", "cause": f"{facts.command.name}/0/999999"}
-        again(found, facts.topic, facts.first(found, of.unknown), **nowhere)
+        again(history, facts.topic, facts.first(history, of.unknown), **nowhere)
 
-    def dead_letter_twice(found: Logged) -> None:
-        found.of(of.letter_twice).append(found.of(of.letter_twice)[0])
+    def dead_letter_twice(history: Logged) -> None:
+        history.of(of.letter_twice).append(history.of(of.letter_twice)[0])
 
-    def dead_letter_missing(found: Logged) -> None:
-        del found.of(of.letter_missing)[0]
+    def dead_letter_missing(history: Logged) -> None:
+        del history.of(of.letter_missing)[0]
 
     return {
         fact_missing: "has 0 verdicts",
@@ -80,6 +80,6 @@ def common(of: Spoiled) -> Mapping[Fault, str]:
 
 def spoiled(put: Fault, sound: Logged) -> Logged:
     """A copy with the fault; the history stays as it is."""
-    found: Logged = pickle.loads(pickle.dumps(sound))
-    put(found)
-    return found
+    history: Logged = pickle.loads(pickle.dumps(sound))
+    put(history)
+    return history

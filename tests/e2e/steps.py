@@ -70,8 +70,11 @@ def transfer(dice: random.Random, protocol: str, swarm: str) -> Step:
     if dice.random() < 0.8:
         payload["accepted"] = dice.random() < quality
     named = protocol if dice.random() < 0.97 else "another"
-    own = {**lineage(dice, named), "transfer_mode": drawn(dice, {mode: 3, None: 3, **_MODES})}
-    members = {"payload": payload, "lineage": _present(own), "swarm": swarm}
+    lineage_members = {
+        **lineage(dice, named),
+        "transfer_mode": drawn(dice, {mode: 3, None: 3, **_MODES}),
+    }
+    members = {"payload": payload, "lineage": _present(lineage_members), "swarm": swarm}
     phase = drawn(dice, _PHASES)
     generation = drawn(dice, _GENERATIONS)
     return "TRANSFER", {**members, "run_phase": phase, "generation": generation}
@@ -90,9 +93,9 @@ def lineage(dice: random.Random, protocol: str) -> Json:
 def metrics(dice: random.Random) -> Json:
     """Mostly such as meet the gates."""
     outcome = dice.choice([0.4, 0.5, 0.5, 0.9, 0.9, 0.123456789, 0.6666666665])
-    found = {**PASSING, "outcome": outcome}
+    values = {**PASSING, "outcome": outcome}
     drift = drawn(dice, {None: 3, 0.3: 6, 0.0: 2, 0.1234567: 2, 0.95: 2})
-    return _present({**found, "drift_risk": drift})
+    return _present({**values, "drift_risk": drift})
 
 
 def _present(members: Json) -> Json:

@@ -54,13 +54,13 @@ class Stuck:
         self.thoughts[task, index] = "once more"
         self._confidence = max(0.0, self._confidence - dice.randrange(-2, 12) / 100) or 0.9
         agent = dice.choice(("developer", "reviewer"))
-        said = dice.choice(("it fails", "it fails", "it fails", "it holds", ""))
+        observation = dice.choice(("it fails", "it fails", "it fails", "it holds", ""))
         metadata = {"version": "1.0.0", "task_id": task, "timestamp": _AT}
         turn = {
             "turn_index": index,
             "agent_id": agent,
             "role": agent,
-            "content": {"thought": "once more", "action": "try", "observation": said},
+            "content": {"thought": "once more", "action": "try", "observation": observation},
             "metadata": metadata
             | {"confidence": round(self._confidence, 2), "estimated_complexity": "high"},
         }

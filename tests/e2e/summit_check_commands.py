@@ -10,10 +10,10 @@ from tests.e2e.summit_history import COMMANDS, Logged
 from topology.summit import SUMMIT_EVENTS
 
 
-def check(found: Logged) -> Iterator[str]:
-    facts = found.values(SUMMIT_EVENTS)
+def check(history: Logged) -> Iterator[str]:
+    facts = history.values(SUMMIT_EVENTS)
     yield from repeated("fact", (fact["eventId"] for fact in facts))
     for subject, (topic, dead) in COMMANDS.items():
         causes = [fact["cause"] for fact in facts if fact["subject"] == subject]
         withdraws = subject == "manifest"
-        yield from answers.check(found.of(topic), causes, found.of(dead), withdraws)
+        yield from answers.check(history.of(topic), causes, history.of(dead), withdraws)

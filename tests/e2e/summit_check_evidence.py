@@ -12,15 +12,15 @@ from tests.e2e.summit_history import COMMANDS, Logged, call_hash, hash_of, manif
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
 
 
-def check(found: Logged) -> Iterator[str]:
-    records = {entry.place: entry for topic, _ in COMMANDS.values() for entry in found.of(topic)}
+def check(history: Logged) -> Iterator[str]:
+    records = {entry.place: entry for topic, _ in COMMANDS.values() for entry in history.of(topic)}
     inputs = {
         fact["cause"]: hash_of(fact["inputs"])
-        for fact in found.values(SUMMIT_EVENTS)
+        for fact in history.values(SUMMIT_EVENTS)
         if "inputs" in fact
     }
     hashes = {"call": call_hash, "manifest": manifest_hash, "reply": reply_hash}
-    for id, row in found.rows(SUMMIT_RUNS).items():
+    for id, row in history.rows(SUMMIT_RUNS).items():
         evidence: Json = row["evidence"]
         for name, hash in hashes.items():
             place = evidence.get(f"{name}Position")

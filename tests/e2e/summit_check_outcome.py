@@ -23,74 +23,76 @@ LATE_MS = 10_000
 """How long after its time a timer may fire."""
 
 
-def check(found: Logged, fold: Fold) -> Iterator[str]:
-    yield from _rows(found, fold)
-    yield from _delivered(found, fold)
-    yield from _reported(found, fold)
-    yield from _drawn(found, fold)
-    yield from _timely(found, fold)
+def check(history: Logged, fold: Fold) -> Iterator[str]:
+    yield from _rows(history, fold)
+    yield from _delivered(history, fold)
+    yield from _reported(history, fold)
+    yield from _drawn(history, fold)
+    yield from _timely(history, fold)
 
 
-def _rows(found: Logged, fold: Fold) -> Iterator[str]:
-    rows = found.rows(SUMMIT_RUNS)
-    wanted = {id: _worded(run.row, rows.get(id)) for id, run in fold.runs.items()}
-    yield from differences("row of run", rows, wanted)
-    kept: dict[str, list[Json]] = defaultdict(list)
-    for entry in found.of(SUMMIT_AGENTS):
-        kept[entry.text_key].append(entry.value)
-    yield from differences("rows of agent", kept, fold.registry.rows())
+def _rows(history: Logged, fold: Fold) -> Iterator[str]:
+    rows = history.rows(SUMMIT_RUNS)
+    expected = {id: _worded(run.row, rows.get(id)) for id, run in fold.runs.items()}
+    yield from differences("row of run", rows, expected)
+    agent_rows: dict[str, list[Json]] = defaultdict(list)
+    for entry in history.of(SUMMIT_AGENTS):
+        agent_rows[entry.text_key].append(entry.value)
+    yield from differences("rows of agent", agent_rows, fold.registry.rows())
 
 
-def _worded(row: Json, given: Json | None) -> Json:
+def _worded(row: Json, actual: Json | None) -> Json:
     """With the words of an error as they are, where the spec leaves them to the service."""
-    error, words = row.get("error"), (given or {}).get("error")
+    error, words = row.get("error"), (actual or {}).get("error")
     if error is None or words is None or "message" in error:
         return row
     rule, errors = error["data"]["rule"], error["data"].get("errors")
-    wanted = f"{rule}: "
+    message = f"{rule}: "
     if errors:
-        wanted += f"{errors[0]['path']}: {errors[0]['keyword']}"
-    fits = words["message"] == wanted if errors else words["message"].startswith(wanted)
+        message += f"{errors[0]['path']}: {errors[0]['keyword']}"
+    fits = words["message"] == message if errors else words["message"].startswith(message)
     data = dict(error["data"])
     if "path" in words.get("data", {}):
         data["path"] = words["data"]["path"]
-    shown = words["message"] if fits else wanted
-    return {**row, "error": {**error, "message": shown, "data": data}}
+    rendered = words["message"] if fits else message
+    return {**row, "error": {**error, "message": rendered, "data": data}}
 
 
-def _delivered(found: Logged, fold: Fold) -> Iterator[str]:
-    inbox = found.of(SUMMIT_INBOX)
+def _delivered(history: Logged, fold: Fold) -> Iterator[str]:
+    inbox = history.of(SUMMIT_INBOX)
     yield from repeated("the delivery", (entry.headers["ce_id"] for entry in inbox))
-    given = Counter(
+    deliveries = Counter(
         _text(entry.cause, entry.text_key, entry.headers["ce_id"].decode(), entry.value)
         for entry in inbox
     )
     owed = Counter(_text(*promise) for promise in fold.promises)
-    yield from (f"the inbox has {n} too many of {told}" for told, n in (given - owed).items())
-    yield from (f"the inbox lacks {n} of {told}" for told, n in (owed - given).items())
+    yield from (
+        f"the inbox has {n} too many of {expected}" for expected, n in (deliveries - owed).items()
+    )
+    yield from (f"the inbox lacks {n} of {expected}" for expected, n in (owed - deliveries).items())
 
 
 def _text(cause: str, agent_id: str, id: str, call: Json) -> str:
     return f"{id} by {cause} to {agent_id}: {rfc8785.dumps(call).decode()}"
 
 
-def _reported(found: Logged, fold: Fold) -> Iterator[str]:
-    told: dict[str, list[Json]] = defaultdict(list)
-    for entry in found.of(RTES_RAW):
+def _reported(history: Logged, fold: Fold) -> Iterator[str]:
+    events: dict[str, list[Json]] = defaultdict(list)
+    for entry in history.of(RTES_RAW):
         if entry.value.get("origin") == "summit":
-            told[entry.value["event_id"]].append(entry.value)
+            events[entry.value["event_id"]].append(entry.value)
     owed: dict[str, list[Json]] = defaultdict(list)
     for report in fold.reports:
         name = f"headrace:summit:{report.event_id}:{report.n}"
         event: Json = {"event_id": str(uuid.uuid5(uuid.NAMESPACE_URL, name)), "origin": "summit"}
         event |= {"session_id": report.session, "payload": report.payload}
         owed[event["event_id"]].append(event)
-    yield from differences("RTES event", told, owed)
+    yield from differences("RTES event", events, owed)
 
 
-def _drawn(found: Logged, fold: Fold) -> Iterator[str]:
+def _drawn(history: Logged, fold: Fold) -> Iterator[str]:
     drawn: Counter[tuple[str, tuple[str, str, str]]] = Counter()
-    for entry in found.of(LINEAGE_EDGES):
+    for entry in history.of(LINEAGE_EDGES):
         value = entry.value
         ends = value["from_node"], value["relation"], value["to_node"]
         if not ends[0].startswith("summit:"):
@@ -105,9 +107,9 @@ def _drawn(found: Logged, fold: Fold) -> Iterator[str]:
     yield from (f"{cause} draws {edge}" for cause, edge in drawn - owed)
 
 
-def _timely(found: Logged, fold: Fold) -> Iterator[str]:
+def _timely(history: Logged, fold: Fold) -> Iterator[str]:
     """Nothing stays open when its time is over."""
-    end = max((fact["at"] for fact in found.values(SUMMIT_EVENTS)), default=0) - LATE_MS
+    end = max((fact["at"] for fact in history.values(SUMMIT_EVENTS)), default=0) - LATE_MS
     for id, run in fold.runs.items():
         if run.open and run.row["dueAt"] < end:
             yield f"the run {id} is open though its time was over at {run.row['dueAt']}"

@@ -13,7 +13,7 @@ from tests.e2e.summit_judge import Ruling
 
 def faults(entry: Entry, command: Entry, ruling: Ruling) -> Iterator[str]:
     """entry: the fact."""
-    fact, said = entry.value, command.json or {}
+    fact, envelope = entry.value, command.json or {}
     if fact["eventId"] != f"{command.place}/0" or entry.cause != command.place:
         yield f"is named {fact['eventId']}, by {entry.cause}"
     if fact["at"] != command.at:
@@ -28,12 +28,15 @@ def faults(entry: Entry, command: Entry, ruling: Ruling) -> Iterator[str]:
         first = ruling.errors[0]
         if fact["message"] != f"{ruling.rule}: {first['path']}: {first['keyword']}":
             yield f"does not name the first error: {fact['message']}"
-    names = {"replyId": said.get("replyId"), "replyKind": said.get("kind")}
-    names |= {"method": said.get("method"), "caller": said.get("caller")}
+    names = {"replyId": envelope.get("replyId"), "replyKind": envelope.get("kind")}
+    names |= {"method": envelope.get("method"), "caller": envelope.get("caller")}
     if fact["subject"] != "manifest" and {name: fact.get(name) for name in names} != names:
         yield f"does not name {names}"
     hashes = {"manifest": manifest_hash, "call": call_hash, "reply": reply_hash}
-    if said and fact.get("contentHash") != hashes[fact["subject"]](said):
+    if envelope and fact.get("contentHash") != hashes[fact["subject"]](envelope):
         yield f"has a hash that is not that of {command.place}"
-    if "runId" in fact and said.get("runId", said.get("params", {}).get("runId")) != fact["runId"]:
+    if (
+        "runId" in fact
+        and envelope.get("runId", envelope.get("params", {}).get("runId")) != fact["runId"]
+    ):
         yield f"is about the run {fact['runId']}"

@@ -30,9 +30,9 @@ ANSWERS = Spoiled(
 )
 
 
-def _out_of_turn(found: Logged) -> None:
-    facts = found.of(SUMMIT_EVENTS)
-    second = FACTS.first(found, "judge.already")
+def _out_of_turn(history: Logged) -> None:
+    facts = history.of(SUMMIT_EVENTS)
+    second = FACTS.first(history, "judge.already")
     first = next(
         entry
         for entry in facts
@@ -42,91 +42,91 @@ def _out_of_turn(found: Logged) -> None:
     facts[n], facts[m] = facts[m], facts[n]
 
 
-def _illegal_step(found: Logged) -> None:
-    fact = next(e.value for e in FACTS.by(found, "reply.progress") if "toState" in e.value)
+def _illegal_step(history: Logged) -> None:
+    fact = next(e.value for e in FACTS.by(history, "reply.progress") if "toState" in e.value)
     fact["toState"] = "completed"
 
 
-def _version_skipped(found: Logged) -> None:
-    FACTS.first(found, "reply.progress").value["runVersion"] += 1
+def _version_skipped(history: Logged) -> None:
+    FACTS.first(history, "reply.progress").value["runVersion"] += 1
 
 
-def _wrongly_refused(found: Logged) -> None:
-    fact = FACTS.first(found, "reply.progress").value
+def _wrongly_refused(history: Logged) -> None:
+    fact = FACTS.first(history, "reply.progress").value
     fact |= {"verdict": "rejected", "rule": "reply.agent", "fault": "sender"}
 
 
-def _wrongly_accepted(found: Logged) -> None:
-    fact = FACTS.first(found, "judge.not_completed").value
+def _wrongly_accepted(history: Logged) -> None:
+    fact = FACTS.first(history, "judge.not_completed").value
     fact |= {"verdict": "accepted", "rule": "reply.verification"}
 
 
-def _overspent_unseen(found: Logged) -> None:
-    FACTS.first(found, "budget.usd").value["rule"] = "reply.result"
+def _overspent_unseen(history: Logged) -> None:
+    FACTS.first(history, "budget.usd").value["rule"] = "reply.result"
 
 
-def _refused_with_effect(found: Logged) -> None:
-    fact = FACTS.first(found, "run.conflict").value
+def _refused_with_effect(history: Logged) -> None:
+    fact = FACTS.first(history, "run.conflict").value
     fact |= {"fromState": "none", "toState": "queued"}
 
 
-def _other_hash(found: Logged) -> None:
-    FACTS.first(found, "reply.result").value["contentHash"] = OTHER
+def _other_hash(history: Logged) -> None:
+    FACTS.first(history, "reply.result").value["contentHash"] = OTHER
 
 
-def _other_inputs(found: Logged) -> None:
-    del FACTS.first(found, "call.accepted").value["inputs"]["top"]
+def _other_inputs(history: Logged) -> None:
+    del FACTS.first(history, "call.accepted").value["inputs"]["top"]
 
 
-def _output_of_another(found: Logged) -> None:
-    FACTS.first(found, "reply.result").value["output"] = {"words": 3}
+def _output_of_another(history: Logged) -> None:
+    FACTS.first(history, "reply.result").value["output"] = {"words": 3}
 
 
-def _output_not_withheld(found: Logged) -> None:
-    FACTS.first(found, "output.schema").value["output"] = {"words": "two"}
+def _output_not_withheld(history: Logged) -> None:
+    FACTS.first(history, "output.schema").value["output"] = {"words": "two"}
 
 
-def _error_unnamed(found: Logged) -> None:
-    FACTS.first(found, "inputs.schema").value["errors"].pop()
+def _error_unnamed(history: Logged) -> None:
+    FACTS.first(history, "inputs.schema").value["errors"].pop()
 
 
-def _late_cost_lost(found: Logged) -> None:
-    late = FACTS.by(found, "run.terminal")
+def _late_cost_lost(history: Logged) -> None:
+    late = FACTS.by(history, "run.terminal")
     next(entry.value for entry in late if entry.value["figures"])["figures"].clear()
 
 
-def _timer_at_another_time(found: Logged) -> None:
-    FACTS.first(found, "run.timeout").value["at"] += 1
+def _timer_at_another_time(history: Logged) -> None:
+    FACTS.first(history, "run.timeout").value["at"] += 1
 
 
-def _timer_twice(found: Logged) -> None:
-    again(found, SUMMIT_EVENTS, FACTS.first(found, "budget.seconds"), eventId="another")
+def _timer_twice(history: Logged) -> None:
+    again(history, SUMMIT_EVENTS, FACTS.first(history, "budget.seconds"), eventId="another")
 
 
-def _never_timed_out(found: Logged) -> None:
-    last = {entry.key: entry for entry in found.of(SUMMIT_EVENTS)}
-    timers = FACTS.by(found, "budget.seconds")
-    found.of(SUMMIT_EVENTS).remove(next(entry for entry in timers if last[entry.key] is entry))
+def _never_timed_out(history: Logged) -> None:
+    last = {entry.key: entry for entry in history.of(SUMMIT_EVENTS)}
+    timers = FACTS.by(history, "budget.seconds")
+    history.of(SUMMIT_EVENTS).remove(next(entry for entry in timers if last[entry.key] is entry))
 
 
-def _overdue_unseen(found: Logged) -> None:
+def _overdue_unseen(history: Logged) -> None:
     """A late reply is decided as if it had come in time."""
-    facts = found.of(SUMMIT_EVENTS)
-    replies = {entry.place for entry in found.of(SUMMIT_REPLIES)}
-    timers = FACTS.by(found, "budget.seconds")
+    facts = history.of(SUMMIT_EVENTS)
+    replies = {entry.place for entry in history.of(SUMMIT_REPLIES)}
+    timers = FACTS.by(history, "budget.seconds")
     facts.remove(next(entry for entry in timers if entry.value["cause"] in replies))
 
 
-def _stale(found: Logged) -> None:
+def _stale(history: Logged) -> None:
     """A call is judged by the agents as they were before what its sender had read."""
-    calls = {entry.place: entry.value["params"] for entry in found.of(SUMMIT_CALLS) if entry.json}
-    accepted = [entry.value for entry in FACTS.by(found, "manifest.accepted")]
+    calls = {entry.place: entry.value["params"] for entry in history.of(SUMMIT_CALLS) if entry.json}
+    accepted = [entry.value for entry in FACTS.by(history, "manifest.accepted")]
     first: dict[str, Json] = {}
     for fact in accepted:
         first.setdefault(fact["agentId"], fact)
     times = Counter(fact["manifestHash"] for fact in accepted)
     later = {fact["cause"] for fact in accepted} - {fact["cause"] for fact in first.values()}
-    for entry in FACTS.by(found, "call.accepted"):
+    for entry in FACTS.by(history, "call.accepted"):
         after = calls[entry.value["cause"]]["context"].get("after")
         known = first[entry.value["agentId"]]
         if after in later and times[known["manifestHash"]] == 1:
@@ -136,17 +136,17 @@ def _stale(found: Logged) -> None:
     raise AssertionError("all agents are as they were")
 
 
-def _seen_nothing(found: Logged) -> None:
-    del FACTS.first(found, "agent.unknown").value["agentsSeen"]
+def _seen_nothing(history: Logged) -> None:
+    del FACTS.first(history, "agent.unknown").value["agentsSeen"]
 
 
-def _seen_more(found: Logged) -> None:
-    fact = FACTS.first(found, "agent.withdrawn").value
+def _seen_more(history: Logged) -> None:
+    fact = FACTS.first(history, "agent.withdrawn").value
     fact["agentsSeen"] = [0 for _ in fact["agentsSeen"]]
 
 
-def _manifest_refused(found: Logged) -> None:
-    fact = FACTS.first(found, "manifest.accepted").value
+def _manifest_refused(history: Logged) -> None:
+    fact = FACTS.first(history, "manifest.accepted").value
     fact |= {"verdict": "rejected", "rule": "manifest.role", "fault": "sender"}
 
 

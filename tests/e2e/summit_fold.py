@@ -53,8 +53,8 @@ class Report(NamedTuple):
 class Fold:
     """timeout_s: of runs whose calls give them no time."""
 
-    def __init__(self, found: Logged, timeout_s: int) -> None:
-        self.registry = Registry(found)
+    def __init__(self, history: Logged, timeout_s: int) -> None:
+        self.registry = Registry(history)
         self.faults: list[str] = []
         self.runs: dict[str, Run] = {}
         self.promises: list[Promise] = []
@@ -62,11 +62,11 @@ class Fold:
         self.edges: list[tuple[str, Edge]] = []
         self._timeout_s = timeout_s
         self._judge = Judge(self.registry, self.runs)
-        self._rows = found.rows(SUMMIT_RUNS)
+        self._rows = history.rows(SUMMIT_RUNS)
         topics = (SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES)
-        self._commands = {entry.place: entry for topic in topics for entry in found.of(topic)}
+        self._commands = {entry.place: entry for topic in topics for entry in history.of(topic)}
         self._last: dict[tuple[str, int, bytes | None], int] = {}
-        facts = found.of(SUMMIT_EVENTS)
+        facts = history.of(SUMMIT_EVENTS)
         for entry in facts:
             if entry.value["subject"] == "manifest":
                 self._command(entry)
@@ -121,8 +121,8 @@ class Fold:
         fact = entry.value
         steps = (before, after) if before != after else (None, None)
         if (fact.get("fromState"), fact.get("toState")) != steps:
-            shown = fact.get("fromState"), fact.get("toState")
-            self._fault(f"{entry.place} goes by {shown} where {steps} was due")
+            actual = fact.get("fromState"), fact.get("toState")
+            self._fault(f"{entry.place} goes by {actual} where {steps} was due")
 
     def _manifest(self, entry: Entry, command: Entry, _: Ruling) -> None:
         before, after = self.registry.accept(command, command.at)
@@ -137,9 +137,9 @@ class Fold:
             self._changed(entry, run, before)
             self._draw(entry, f"summit:call:{command.place}", "retracts", f"summit:run:{run.id}")
             return
-        kept = self._rows.get(call["params"]["runId"], {}).get("evidence", {})
+        evidence = self._rows.get(call["params"]["runId"], {}).get("evidence", {})
         seen = next(
-            (one for one in ruling.seen if one.row["position"] == kept.get("manifestPosition")),
+            (one for one in ruling.seen if one.row["position"] == evidence.get("manifestPosition")),
             ruling.seen[-1],
         )
         hash = call_hash(call)
@@ -182,9 +182,9 @@ class Fold:
             run.final(reply, hash, command.place, command.at)
             self._draw(entry, node, "answers", f"summit:run:{run.id}")
         self._changed(entry, run, before)
-        shown = reply.get("output") if run.row["state"] == "completed" else None
-        if reply["kind"] in FINAL and fact.get("output") != shown:
-            self._fault(f"{entry.place} shows the output {fact.get('output')}, not {shown}")
+        output = reply.get("output") if run.row["state"] == "completed" else None
+        if reply["kind"] in FINAL and fact.get("output") != output:
+            self._fault(f"{entry.place} shows the output {fact.get('output')}, not {output}")
         if reply["kind"] != "verification":
             used = {name: run.row["metrics"][name] for name in ("cost_usd", "tokens")}
             self._figures(entry, used)
@@ -226,29 +226,29 @@ class Fold:
     def _report(self, entry: Entry, run: Run, before: str) -> None:
         fact, row = entry.value, run.row
         step = {"task_id": run.id, "from_state": before, "to_state": row["state"]}
-        told: list[Json] = [step]
+        payloads: list[Json] = [step]
         call_id = (
             f"{run.id}/{(run.tool or {}).get('id', '').replace('%', '%25').replace('/', '%2F')}"
         )
         tool: Json = {"call_id": call_id, "tool": row.get("toolName")}
         if run.tool is not None and before == "none":
-            told.append({**tool, "arguments": run.inputs})
+            payloads.append({**tool, "arguments": run.inputs})
         elif run.tool is not None and not run.open:
             timed_out = row["reason"] in ("run.timeout", "budget.seconds")
             other = "timeout" if timed_out else "failure"
             status = "success" if row["state"] == "completed" else other
             took = row["finishedAt"] - row["createdAt"]
-            told.append({**tool, "status": status, "duration_ms": took})
+            payloads.append({**tool, "status": status, "duration_ms": took})
         at = {"timestamp": stamp(fact["at"])}
         self.reports += [
-            Report(fact["eventId"], n, run.session, one | at) for n, one in enumerate(told)
+            Report(fact["eventId"], n, run.session, one | at) for n, one in enumerate(payloads)
         ]
 
     def _draw(self, entry: Entry, *edge: str) -> None:
         source, relation, target = edge
         self.edges.append((entry.value["cause"], (source, relation, target)))
 
-    def _figures(self, entry: Entry, wanted: Json) -> None:
+    def _figures(self, entry: Entry, expected: Json) -> None:
         figures = entry.value["figures"]
-        if any(figures.get(name) != number for name, number in wanted.items()):
-            self._fault(f"{entry.place} has the figures {figures}, not {wanted}")
+        if any(figures.get(name) != number for name, number in expected.items()):
+            self._fault(f"{entry.place} has the figures {figures}, not {expected}")

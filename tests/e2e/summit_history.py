@@ -54,16 +54,16 @@ class Unread(str):
 def read(source: Source) -> Logged:
     """Everything that is committed by now; of runs the last row of each."""
     decoded = (*SHOWN, *(topic for topic, _ in COMMANDS.values()))
-    found = {topic.name: entries(topic, source.records(topic), plain_json) for topic in decoded}
+    by_topic = {topic.name: entries(topic, source.records(topic), plain_json) for topic in decoded}
     rows = latest(source.records(SUMMIT_RUNS))
-    found[SUMMIT_RUNS.name] = entries(SUMMIT_RUNS, rows, plain_json)
-    found |= {dead.name: raw(source.records(dead)) for _, dead in COMMANDS.values()}
-    return Logged(found)
+    by_topic[SUMMIT_RUNS.name] = entries(SUMMIT_RUNS, rows, plain_json)
+    by_topic |= {dead.name: raw(source.records(dead)) for _, dead in COMMANDS.values()}
+    return Logged(by_topic)
 
 
 def plain_json(_: str, value: Any) -> Json:
-    found: Json = plain(value)
-    return found
+    as_json: Json = plain(value)
+    return as_json
 
 
 def plain(value: Any) -> Any:
@@ -98,12 +98,12 @@ def parsed(text: str) -> Any:
 
 
 def _once(pairs: Iterable[tuple[str, Any]]) -> Json:
-    found: Json = {}
+    members: Json = {}
     for name, value in pairs:
-        if name in found:
+        if name in members:
             raise ValueError(name)
-        found[name] = value
-    return found
+        members[name] = value
+    return members
 
 
 def _none(text: str) -> Any:
@@ -126,10 +126,10 @@ def call_hash(call: Json) -> str:
 
 
 def reply_hash(reply: Json) -> str:
-    said = reply.get("verification")
-    if said is None:
+    verification = reply.get("verification")
+    if verification is None:
         return hash_of(reply)
-    named = {name: value for name, value in said.items() if value != []}
+    named = {name: value for name, value in verification.items() if value != []}
     return hash_of({**reply, "verification": named})
 
 

@@ -100,13 +100,13 @@ class Judge:
         if "toolCall" in params:
             named = {tool["name"]: tool["arguments"] for tool in spec["tools"]}
             schema = named.get(params["toolCall"]["name"])
-            given, base = params["toolCall"]["arguments"], "/params/toolCall/arguments"
+            values, base = params["toolCall"]["arguments"], "/params/toolCall/arguments"
         else:
-            schema, given = spec["interface"]["inputSchema"], params["inputs"]
+            schema, values = spec["interface"]["inputSchema"], params["inputs"]
             base = "/params/inputs"
         if schema is None:
             return Ruling("rejected", "tool.unknown")
-        ruling.inputs = summit_schemas.filled(schema, given)
+        ruling.inputs = summit_schemas.filled(schema, values)
         if summit_shapes.size(ruling.inputs) > summit_shapes.MAX_INPUTS:
             return Ruling("rejected", "inputs.size")
         errors = summit_schemas.errors(schema, ruling.inputs, base)
@@ -150,20 +150,20 @@ class Judge:
         if not run.open:
             return self._too_late(reply, fact)
         if reply["kind"] == "progress":
-            broken = next(summit_shapes.content_rules(reply), None)
-            if broken:
-                return of(broken)
+            violation = next(summit_shapes.content_rules(reply), None)
+            if violation:
+                return of(violation)
             spent = run.overspent(run.effective(reply))
             return Ruling("accepted", spent or "reply.progress")
         return Ruling("accepted", *run.final_rule(reply))
 
     def _too_late(self, reply: Json, fact: Json) -> Ruling:
         """What it cost stays on record."""
-        ruling, said = of("run.terminal"), summit_shapes.metrics_of(reply)
-        if said is not None:
-            wanted = {name: said[name] for name in ("cost_usd", "tokens")}
-            if any(fact["figures"].get(name) != number for name, number in wanted.items()):
-                ruling.faults.append(f"has the figures {fact['figures']}, not {wanted}")
+        ruling, metrics = of("run.terminal"), summit_shapes.metrics_of(reply)
+        if metrics is not None:
+            expected = {name: metrics[name] for name in ("cost_usd", "tokens")}
+            if any(fact["figures"].get(name) != number for name, number in expected.items()):
+                ruling.faults.append(f"has the figures {fact['figures']}, not {expected}")
         return ruling
 
     def _verified(self, run: Run, reply: Json, fact: Json) -> Ruling:

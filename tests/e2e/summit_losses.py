@@ -13,106 +13,106 @@ from topology.summit import SUMMIT_AGENTS, SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_MA
 Fault = Callable[[Logged], None]
 
 
-def _row(found: Logged, state: str, **members: object) -> Json:
+def _row(history: Logged, state: str, **members: object) -> Json:
     """The first row of a run in this state that has these members."""
-    rows = found.values(SUMMIT_RUNS)
+    rows = history.values(SUMMIT_RUNS)
     fits = (row for row in rows if {name: row.get(name) for name in members} == members)
     return next(row for row in fits if row["state"] == state)
 
 
-def _summit(found: Logged, topic: Topic, member: str, value: object) -> Entry:
+def _summit(history: Logged, topic: Topic, member: str, value: object) -> Entry:
     """A record of rtes.raw or of lineage.edges."""
-    return next(entry for entry in found.of(topic) if entry.value.get(member) == value)
+    return next(entry for entry in history.of(topic) if entry.value.get(member) == value)
 
 
-def _row_of_run(found: Logged) -> None:
-    _row(found, "completed")["metrics"]["tokens"] += 1
+def _row_of_run(history: Logged) -> None:
+    _row(history, "completed")["metrics"]["tokens"] += 1
 
 
-def _row_missing(found: Logged) -> None:
-    del found.of(SUMMIT_RUNS)[-1]
+def _row_missing(history: Logged) -> None:
+    del history.of(SUMMIT_RUNS)[-1]
 
 
-def _row_of_nothing(found: Logged) -> None:
-    entry = found.of(SUMMIT_RUNS)[0]
-    found.of(SUMMIT_RUNS).append(entry._replace(key=b"run-0"))
+def _row_of_nothing(history: Logged) -> None:
+    entry = history.of(SUMMIT_RUNS)[0]
+    history.of(SUMMIT_RUNS).append(entry._replace(key=b"run-0"))
 
 
-def _milder(found: Logged) -> None:
-    _row(found, "completed", verificationStatus="failed")["verificationStatus"] = "passed"
+def _milder(history: Logged) -> None:
+    _row(history, "completed", verificationStatus="failed")["verificationStatus"] = "passed"
 
 
-def _error_of_another(found: Logged) -> None:
-    _row(found, "failed", reason="output.schema")["error"]["code"] = -32011
+def _error_of_another(history: Logged) -> None:
+    _row(history, "failed", reason="output.schema")["error"]["code"] = -32011
 
 
-def _row_of_agent(found: Logged) -> None:
-    found.of(SUMMIT_AGENTS)[0].value["state"] = "withdrawn"
+def _row_of_agent(history: Logged) -> None:
+    history.of(SUMMIT_AGENTS)[0].value["state"] = "withdrawn"
 
 
-def _row_of_agent_missing(found: Logged) -> None:
-    del found.of(SUMMIT_AGENTS)[-1]
+def _row_of_agent_missing(history: Logged) -> None:
+    del history.of(SUMMIT_AGENTS)[-1]
 
 
-def _inbox_twice(found: Logged) -> None:
-    found.of(SUMMIT_INBOX).append(found.of(SUMMIT_INBOX)[5])
+def _inbox_twice(history: Logged) -> None:
+    history.of(SUMMIT_INBOX).append(history.of(SUMMIT_INBOX)[5])
 
 
-def _inbox_missing(found: Logged) -> None:
-    del found.of(SUMMIT_INBOX)[5]
+def _inbox_missing(history: Logged) -> None:
+    del history.of(SUMMIT_INBOX)[5]
 
 
-def _inbox_of_another(found: Logged) -> None:
-    inbox = found.of(SUMMIT_INBOX)
+def _inbox_of_another(history: Logged) -> None:
+    inbox = history.of(SUMMIT_INBOX)
     inbox[5] = inbox[5]._replace(key=b"somebody")
 
 
-def _stop_missing(found: Logged) -> None:
-    inbox = found.of(SUMMIT_INBOX)
+def _stop_missing(history: Logged) -> None:
+    inbox = history.of(SUMMIT_INBOX)
     stops = (entry for entry in inbox if entry.value["delivery"]["kind"] == "stop")
     inbox.remove(next(stops))
 
 
-def _told_twice(found: Logged) -> None:
-    found.of(RTES_RAW).append(_summit(found, RTES_RAW, "origin", "summit"))
+def _told_twice(history: Logged) -> None:
+    history.of(RTES_RAW).append(_summit(history, RTES_RAW, "origin", "summit"))
 
 
-def _not_told(found: Logged) -> None:
-    found.of(RTES_RAW).remove(_summit(found, RTES_RAW, "origin", "summit"))
+def _not_told(history: Logged) -> None:
+    history.of(RTES_RAW).remove(_summit(history, RTES_RAW, "origin", "summit"))
 
 
-def _told_of_another_session(found: Logged) -> None:
-    _summit(found, RTES_RAW, "origin", "summit").value["session_id"] = "another"
+def _told_of_another_session(history: Logged) -> None:
+    _summit(history, RTES_RAW, "origin", "summit").value["session_id"] = "another"
 
 
-def _edge_missing(found: Logged) -> None:
-    edges = found.of(LINEAGE_EDGES)
-    edges.remove(_summit(found, LINEAGE_EDGES, "relation", "answers"))
+def _edge_missing(history: Logged) -> None:
+    edges = history.of(LINEAGE_EDGES)
+    edges.remove(_summit(history, LINEAGE_EDGES, "relation", "answers"))
 
 
-def _edge_twice(found: Logged) -> None:
-    edge = _summit(found, LINEAGE_EDGES, "relation", "evaluates")
-    found.of(LINEAGE_EDGES).append(edge)
+def _edge_twice(history: Logged) -> None:
+    edge = _summit(history, LINEAGE_EDGES, "relation", "evaluates")
+    history.of(LINEAGE_EDGES).append(edge)
 
 
-def _edge_to_another(found: Logged) -> None:
-    _summit(found, LINEAGE_EDGES, "relation", "child_of").value["to_node"] = "summit:run:run-0"
+def _edge_to_another(history: Logged) -> None:
+    _summit(history, LINEAGE_EDGES, "relation", "child_of").value["to_node"] = "summit:run:run-0"
 
 
-def _call_of_another(found: Logged) -> None:
+def _call_of_another(history: Logged) -> None:
     """What lies at the position of a call is not what was judged."""
-    place = found.values(SUMMIT_RUNS)[0]["evidence"]["callPosition"]
-    entry = next(entry for entry in found.of(SUMMIT_CALLS) if entry.place == place)
+    place = history.values(SUMMIT_RUNS)[0]["evidence"]["callPosition"]
+    entry = next(entry for entry in history.of(SUMMIT_CALLS) if entry.place == place)
     entry.value["params"].setdefault("context", {})["lie"] = True
 
 
-def _manifest_of_another(found: Logged) -> None:
-    entry = found.of(SUMMIT_MANIFESTS)[0]
+def _manifest_of_another(history: Logged) -> None:
+    entry = history.of(SUMMIT_MANIFESTS)[0]
     entry.value["metadata"]["team"] = "another"
 
 
-def _evidence_elsewhere(found: Logged) -> None:
-    evidence = _row(found, "completed")["evidence"]
+def _evidence_elsewhere(history: Logged) -> None:
+    evidence = _row(history, "completed")["evidence"]
     evidence["replyPosition"] = evidence["callPosition"]
 
 

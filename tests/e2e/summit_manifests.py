@@ -97,7 +97,7 @@ class Manifests:
     def churn(self) -> list[Output]:
         """Changes that nobody waits for, with repeated, contradictory and broken ones."""
         dice = self._dice
-        told = [self._changed(dice.choice(FLAPPY)) for _ in range(4)]
+        batch = [self._changed(dice.choice(FLAPPY)) for _ in range(4)]
         name = dice.choice((*WORKERS, *FLAPPY))
         again = self._record(manifest(name, 0))
         other = self._record(manifest(name, 0, capabilities=["text:other"]))
@@ -105,8 +105,8 @@ class Manifests:
         rubbish = self._record(manifest(name, 0))._replace(value=b"no Avro")
         elsewhere = self._record(manifest(name, 0))._replace(partition=dice.randrange(PARTITIONS))
         misnamed = self._record(manifest(name, 0))._replace(key=dice.choice((None, b"planner-9")))
-        told += [again, again, other, withdrawn, rubbish, elsewhere, misnamed]
-        return told + [self._record(one) for one in self._broken(dice.choice(FLAPPY))]
+        batch += [again, again, other, withdrawn, rubbish, elsewhere, misnamed]
+        return batch + [self._record(one) for one in self._broken(dice.choice(FLAPPY))]
 
     def _changed(self, name: str) -> Output:
         """Another version, an older one again, or none."""

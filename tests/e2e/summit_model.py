@@ -67,8 +67,8 @@ class Run:
 
     @property
     def budget(self) -> Json:
-        found: Json = self.row.get("budget", {})
-        return found
+        budget: Json = self.row.get("budget", {})
+        return budget
 
     @property
     def session(self) -> str:
@@ -110,11 +110,11 @@ class Run:
 
     def effective(self, reply: Json) -> Json:
         """The latency is what was said last."""
-        said, had = summit_shapes.metrics_of(reply), self.row["metrics"]
-        if said is None:
+        reply_metrics, had = summit_shapes.metrics_of(reply), self.row["metrics"]
+        if reply_metrics is None:
             return dict(had)
-        larger = {name: max(said[name], had[name]) for name in ("tokens", "cost_usd")}
-        return {**had, **said, **larger}
+        larger = {name: max(reply_metrics[name], had[name]) for name in ("tokens", "cost_usd")}
+        return {**had, **reply_metrics, **larger}
 
     def overspent(self, metrics: Json) -> str | None:
         usd, tokens = self.budget.get("usd"), self.budget.get("tokens")
@@ -175,9 +175,9 @@ class Run:
         if not isinstance(output, Unread):
             evidence["outputHash"] = hash_of(output)
         self.row["evidence"] |= evidence
-        own = summit_shapes.verification_of(reply)
-        if own is not None:
-            self.row["verification"] = _on_row(own)
+        verification = summit_shapes.verification_of(reply)
+        if verification is not None:
+            self.row["verification"] = _on_row(verification)
             self.row["verificationStatus"] = self.row["verification"]["status"]
         agent_error = summit_shapes.error_of(reply)
         if rule == "reply.result":
@@ -188,15 +188,15 @@ class Run:
             self.end("failed", rule, at, errors, agent_error)
 
     def cancel(self, call: Json, position: str, at: int) -> None:
-        given = {"caller": call.get("caller"), "reason": call["params"].get("reason")}
-        named = {name: value for name, value in given.items() if value is not None}
+        members = {"caller": call.get("caller"), "reason": call["params"].get("reason")}
+        named = {name: value for name, value in members.items() if value is not None}
         self.row["cancel"] = {**named, "position": position, "at": at}
         self.end("cancelled", "cancel.accepted", at)
 
     def time_out(self, at: int) -> str:
-        given = "seconds" in self.budget
-        rule = "budget.seconds" if given else "run.timeout"
-        self.end("budget_exceeded" if given else "failed", rule, at)
+        is_budgeted = "seconds" in self.budget
+        rule = "budget.seconds" if is_budgeted else "run.timeout"
+        self.end("budget_exceeded" if is_budgeted else "failed", rule, at)
         return rule
 
     def end(

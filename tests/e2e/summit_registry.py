@@ -47,8 +47,8 @@ def _broken(manifest: Json) -> Iterator[str]:
     if not 1 <= len(metadata.get("description", "x")) <= 4000:
         yield "manifest.text"
     schemas = [*spec["interface"].values(), *(tool["arguments"] for tool in tools)]
-    broken = [rule for rule in map(summit_schemas.problem, schemas) if rule]
-    yield from sorted(broken, key=summit_schemas.RULES.index)
+    rules = [rule for rule in map(summit_schemas.problem, schemas) if rule]
+    yield from sorted(rules, key=summit_schemas.RULES.index)
     names = [tool["name"] for tool in tools]
     if len({*names}) < len(names) or not all(map(summit_shapes.TOOL_NAME.fullmatch, names)):
         yield "manifest.tool"
@@ -77,25 +77,25 @@ class Generation(NamedTuple):
 class Registry:
     """Of all agents, folded from the facts of their manifests."""
 
-    def __init__(self, found: Logged) -> None:
+    def __init__(self, history: Logged) -> None:
         self.faults: list[str] = []
         self.generations: dict[str, list[Generation]] = defaultdict(list)
         self.versions: dict[str, Json] = {}
         self.edges: list[tuple[str, tuple[str, str, str]]] = []
-        self._commands = {entry.place: entry for entry in found.of(SUMMIT_MANIFESTS)}
-        rows = found.of(SUMMIT_AGENTS)
+        self._commands = {entry.place: entry for entry in history.of(SUMMIT_MANIFESTS)}
+        rows = history.of(SUMMIT_AGENTS)
         self._offsets = {(entry.text_key, entry.cause): entry.offset for entry in rows}
 
     def rows(self) -> dict[str, list[Json]]:
         """All that `summit.agents` has had, by key: the last of all, and of those before it what
         was written in time.
         """
-        wanted = {
+        expected = {
             name: [one.row for one in all if one.offset is not None or one is all[-1]]
             for name, all in self.generations.items()
             if all
         }
-        return wanted | {name: [row] for name, row in self.versions.items()}
+        return expected | {name: [row] for name, row in self.versions.items()}
 
     def expected(self, command: Entry, key: str) -> str:
         """key: of the command, as text."""
@@ -108,9 +108,9 @@ class Registry:
             return "key.mismatch"
         if command.partition != partition_of(key.encode(), PARTITIONS):
             return "partition_mismatch"
-        broken = manifest_rule(command.value)
-        if broken:
-            return broken
+        rule = manifest_rule(command.value)
+        if rule:
+            return rule
         hash = manifest_hash(command.value)
         first = self.versions.get(f"{name}/{command.value['metadata']['version']}")
         if current and current[0].usable and current[0].row["manifestHash"] == hash:
@@ -167,6 +167,6 @@ class Registry:
 
     def stale(self, seen: Sequence[Generation], agent_id: str, after: str | None) -> bool:
         """Whether it is older than what its sender could read."""
-        least = self.at_least(agent_id, after)
+        min_count = self.at_least(agent_id, after)
         all = self.generations[agent_id]
-        return least > 0 and (not seen or all.index(seen[-1]) + 1 < least)
+        return min_count > 0 and (not seen or all.index(seen[-1]) + 1 < min_count)

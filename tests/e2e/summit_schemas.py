@@ -29,9 +29,9 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def filled(schema: Json, value: Any) -> Any:
     """With defaults, by the walk through properties, items, allOf and local references."""
-    found = copy.deepcopy(value)
-    _fill(schema, found, schema)
-    return found
+    result = copy.deepcopy(value)
+    _fill(schema, result, schema)
+    return result
 
 
 def _fill(schema: Any, value: Any, root: Json) -> None:
@@ -60,20 +60,20 @@ def _applying(schema: Any, root: Json) -> Iterator[Json]:
 
 
 def _at(root: Json, reference: str) -> Json:
-    found = root
+    node = root
     for step in reference.removeprefix("#").split("/")[1:]:
-        found = found[step]
-    return found
+        node = node[step]
+    return node
 
 
 def errors(schema: Json, value: Any, base: str) -> list[Json]:
     """base: the JSON Pointer of the value."""
-    found = {
+    locations = {
         place
         for error in Draft202012Validator(schema).iter_errors(value)
         for place in _places(error, base)
     }
-    return [{"path": path, "keyword": keyword} for path, keyword in sorted(found)][:MOST]
+    return [{"path": path, "keyword": keyword} for path, keyword in sorted(locations)][:MOST]
 
 
 def _places(error: Any, base: str) -> Iterator[tuple[str, str]]:

@@ -52,8 +52,8 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def within(value: Any, least: float, most: float) -> bool:
-    return is_number(value) and least <= value <= most
+def within(value: Any, minimum: float, maximum: float) -> bool:
+    return is_number(value) and minimum <= value <= maximum
 
 
 def _has_unread(value: Any) -> bool:
@@ -90,8 +90,8 @@ def _broken(call: Json) -> Iterator[str]:
 
 def _params(params: Json) -> Iterator[str]:
     tool: Json = params.get("toolCall", {})
-    given = params.get("inputs", tool.get("arguments", {}))
-    if not isinstance(given, dict):
+    inputs = params.get("inputs", tool.get("arguments", {}))
+    if not isinstance(inputs, dict):
         yield "params.shape"
     if "agentId" in params and not AGENT_ID.fullmatch(params["agentId"]):
         yield "params.agent_id"
@@ -101,7 +101,7 @@ def _params(params: Json) -> Iterator[str]:
         yield "params.tool_call"
     if not 1 <= len(params.get("reason", "x")) <= 1000:
         yield "params.reason"
-    if size(given) > MAX_INPUTS:
+    if size(inputs) > MAX_INPUTS:
         yield "params.size"
 
 
@@ -128,19 +128,19 @@ def _context(context: Json, run_id: str) -> Iterator[str]:
 
 def reply_rule(reply: Json) -> str | None:
     """Step 1 of 5.4, but for the key."""
-    kind, given = reply["kind"], reply.keys() - {"replyId", "runId", "agentId", "kind"}
+    kind, members = reply["kind"], reply.keys() - {"replyId", "runId", "agentId", "kind"}
     ids = ID.fullmatch(reply["replyId"]) and ID.fullmatch(reply["runId"])
     if not ids or not AGENT_ID.fullmatch(reply["agentId"]):
         return "reply.shape"
-    if not given <= MEMBERS[kind] or (kind == "verification" and "verification" not in given):
+    if not members <= MEMBERS[kind] or (kind == "verification" and "verification" not in members):
         return "reply.shape"
     return None
 
 
 def content_rules(reply: Json) -> Iterator[str]:
     """What is wrong with status, metrics and provenance, in the order of 5.4."""
-    kind, given = reply["kind"], reply.get("status")
-    if given is not None and given not in STATUSES.get(kind, ()):
+    kind, status = reply["kind"], reply.get("status")
+    if status is not None and status not in STATUSES.get(kind, ()):
         yield "status.value"
     if "metrics" not in reply and kind != "verification":
         yield "metrics.missing"
@@ -154,37 +154,37 @@ def content_rules(reply: Json) -> Iterator[str]:
 
 def metrics_of(reply: Json) -> Json | None:
     """If they are sound."""
-    said: Json | None = reply.get("metrics")
-    if said is None or not within(said["tokens"], 0, LARGEST):
+    metrics: Json | None = reply.get("metrics")
+    if metrics is None or not within(metrics["tokens"], 0, LARGEST):
         return None
-    latency, cost = said.get("latency_ms", 0), said["cost_usd"]
-    return said if within(cost, 0, 1_000_000) and within(latency, 0, 1e12) else None
+    latency, cost = metrics.get("latency_ms", 0), metrics["cost_usd"]
+    return metrics if within(cost, 0, 1_000_000) and within(latency, 0, 1e12) else None
 
 
 def provenance_of(reply: Json) -> Json | None:
-    said: Json | None = reply.get("provenance")
-    if said is None or not 1 <= len(said["model"]) <= 200:
+    provenance: Json | None = reply.get("provenance")
+    if provenance is None or not 1 <= len(provenance["model"]) <= 200:
         return None
-    stamp = _STAMP.fullmatch(said["timestamp"])
+    stamp = _STAMP.fullmatch(provenance["timestamp"])
     try:
         datetime.fromisoformat(stamp[1] if stamp else "")
     except ValueError:
         return None
-    return said
+    return provenance
 
 
 def verification_of(reply: Json) -> Json | None:
-    said: Json | None = reply.get("verification")
-    if said is None or not within(said.get("score", 0), 0, 1):
+    verification: Json | None = reply.get("verification")
+    if verification is None or not within(verification.get("score", 0), 0, 1):
         return None
-    names = [check["name"] for check in said["checks"]]
+    names = [check["name"] for check in verification["checks"]]
     sound = len(names) <= 64 and len({*names}) == len(names)
-    return said if sound and all(1 <= len(name) <= 100 for name in names) else None
+    return verification if sound and all(1 <= len(name) <= 100 for name in names) else None
 
 
 def error_of(reply: Json) -> Json | None:
-    said: Json | None = reply.get("error")
-    if said is None or -32768 <= said["code"] <= -32000:
+    error: Json | None = reply.get("error")
+    if error is None or -32768 <= error["code"] <= -32000:
         return None
-    sound = 1 <= len(said["message"]) <= 2000 and not isinstance(said.get("data"), Unread)
-    return said if sound else None
+    sound = 1 <= len(error["message"]) <= 2000 and not isinstance(error.get("data"), Unread)
+    return error if sound else None

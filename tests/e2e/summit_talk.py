@@ -24,9 +24,9 @@ class Talk:
         self._dice, self._known = dice, known
         self._replies = 0
 
-    def _context(self, agent_id: str, given: Json) -> Json:
+    def _context(self, agent_id: str, members: Json) -> Json:
         after = self._known.get(agent_id)
-        return {"context": {**given, **({} if after is None else {"after": after})}}
+        return {"context": {**members, **({} if after is None else {"after": after})}}
 
     def _call(self, method: str, params: Json) -> Said:
         head: Json = {"jsonrpc": "2.0", "id": self._dice.choice((7, "q-31")), "method": method}
@@ -68,8 +68,8 @@ class Talk:
 
     def progress(self, tokens: int = 1, usd: float = 0.1, **more: Any) -> Said:
         metrics = {"metrics": self.metrics(tokens, usd, self._dice.choice((None, 2.5)))}
-        shown = self._dice.choice(({}, {"message": "on it"}, self.provenance(step=tokens)))
-        return self._reply("progress", metrics | shown | more)
+        message = self._dice.choice(({}, {"message": "on it"}, self.provenance(step=tokens)))
+        return self._reply("progress", metrics | message | more)
 
     def result(self, tokens: int = 3, usd: float = 0.2, **more: Any) -> Said:
         metrics = {"metrics": self.metrics(tokens, usd, self._dice.choice((None, 7)))}
@@ -82,10 +82,10 @@ class Talk:
         return self._reply("error", error | metrics | self.provenance() | more)
 
     def verification(self, critic: str, **more: Any) -> Said:
-        said = {"agentId": critic, "verification": self.checked()}
+        members = {"agentId": critic, "verification": self.checked()}
         after = self._known.get(critic)
         stamped = self.provenance(**({} if after is None else {"after": after}))
-        return self._reply("verification", said | stamped | more)
+        return self._reply("verification", members | stamped | more)
 
     def checked(self) -> Json:
         dice = self._dice

@@ -29,18 +29,18 @@ class Traffic:
 
     def stories(self, count: int, rich: int) -> list[Phases]:
         """count: of short ones.  rich: of those that have everything."""
-        told = [self._short() for _ in range(count)]
+        stories = [self._short() for _ in range(count)]
         kinds: tuple[Callable[[], Phases], ...] = (
             *(self._any, self._tool, self._spender, self._tool, self._cancelled, self._judged),
             *(self._faulty, self._timed, self._wrong_call, self._late, self._forgotten),
         )
-        told += [kinds[n % len(kinds)]() for n in range(rich)]
-        self._dice.shuffle(told)
-        return told
+        stories += [kinds[n % len(kinds)]() for n in range(rich)]
+        self._dice.shuffle(stories)
+        return stories
 
-    def records(self, said: Sequence[Said]) -> Iterator[Output]:
+    def records(self, messages: Sequence[Said]) -> Iterator[Output]:
         """Some of it twice, with other content, or in the wrong place; and some rubbish."""
-        for topic, value in said:
+        for topic, value in messages:
             record, lot = self._made.record(topic, value), self._dice.random()
             yield record
             if lot < REPEATED:
@@ -69,16 +69,16 @@ class Traffic:
             context["parentRunId"] = f"run-{dice.randrange(n + 1) + 100_000}"
         if n % 4 == 0:
             context["budget"] = {"usd": 1, "tokens": 10}
-        own: Json = {"verification": who.checked()} if n % 6 == 0 else {}
-        return [[who.invoke(**context)], [who.progress()], [who.result(**own)]]
+        members: Json = {"verification": who.checked()} if n % 6 == 0 else {}
+        return [[who.invoke(**context)], [who.progress()], [who.result(**members)]]
 
     def _any(self) -> Phases:
         """Everybody speaks at once."""
         who, dice = self._talk(), self._dice
         budget: Json = dice.choice(({}, {"usd": 0.3}, {"tokens": 5, "seconds": 900.0005}))
-        said = [self._one(who) for _ in range(dice.randrange(3, 9))]
+        messages = [self._one(who) for _ in range(dice.randrange(3, 9))]
         end = dice.choice((who.result, who.error, who.result))()
-        return [[who.invoke(budget=budget)], said, [end], [self._one(who) for _ in range(3)]]
+        return [[who.invoke(budget=budget)], messages, [end], [self._one(who) for _ in range(3)]]
 
     def _one(self, who: Talk) -> Said:
         dice = self._dice
@@ -133,8 +133,8 @@ class Traffic:
         who, dice = self._talk(), self._dice
         first = who.cancel(reason="not needed")
         other = who.cancel(dice.choice(("desk-9", "operator")))
-        said = [[who.invoke()], [who.progress()][: dice.randrange(2)], [other], [first]]
-        return [*said, [first, who.result(tokens=99, usd=1.5)]]
+        phases = [[who.invoke()], [who.progress()][: dice.randrange(2)], [other], [first]]
+        return [*phases, [first, who.result(tokens=99, usd=1.5)]]
 
     def _judged(self) -> Phases:
         who, dice = self._talk(dice_agent(self._dice)), self._dice
@@ -142,7 +142,7 @@ class Traffic:
             who = self._talk(dice.choice(CRITICS))
         critic = dice.choice((*CRITICS, *CRITICS, "word-stats", GHOST, "flappy-0"))
         first = who.verification(critic)
-        own: Json = {"verification": who.checked()} if dice.random() < 0.5 else {}
+        members: Json = {"verification": who.checked()} if dice.random() < 0.5 else {}
         bad = dice.choice(
             (
                 who.verification(critic, metrics={"tokens": 1, "cost_usd": -1}),
@@ -153,7 +153,7 @@ class Traffic:
             )
         )
         second = who.verification(dice.choice(CRITICS))
-        return [[who.invoke()], [who.result(**own)], [bad], [first, first], [second]]
+        return [[who.invoke()], [who.result(**members)], [bad], [first, first], [second]]
 
     def _faulty(self) -> Phases:
         """A final reply with bad content, and a good one that comes too late."""
@@ -186,8 +186,8 @@ class Traffic:
         who, dice = self._talk(dice_agent(self._dice)), self._dice
         budget: Json = {"seconds": dice.choice((0.2, 0.5, 1, 1.5))}
         late = dice.choice((who.result, who.progress, who.cancel))()
-        said: Phases = [[who.progress()], [late], [who.error()]]
-        return [[who.invoke(budget=budget)], [], *dice.choice((said, []))]
+        phases: Phases = [[who.progress()], [late], [who.error()]]
+        return [[who.invoke(budget=budget)], [], *dice.choice((phases, []))]
 
     def _wrong_call(self) -> Phases:
         who, dice = self._talk(), self._dice

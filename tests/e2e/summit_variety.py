@@ -37,13 +37,13 @@ RULES = frozenset(
 STATES = frozenset({"completed", "failed", "cancelled", "budget_exceeded"})
 
 
-def check_variety(found: Logged) -> None:
-    facts = found.values(SUMMIT_EVENTS)
+def check_variety(history: Logged) -> None:
+    facts = history.values(SUMMIT_EVENTS)
     rules = Counter(fact["rule"] for fact in facts)
     assert RULES - rules.keys() == set(), rules
-    assert all(found.of(dead) for dead in (SUMMIT_CALLS_DLQ, SUMMIT_REPLIES_DLQ))
-    assert found.of(SUMMIT_MANIFESTS_DLQ)
-    ends = Counter((row["kind"], row["state"]) for row in found.rows(SUMMIT_RUNS).values())
+    assert all(history.of(dead) for dead in (SUMMIT_CALLS_DLQ, SUMMIT_REPLIES_DLQ))
+    assert history.of(SUMMIT_MANIFESTS_DLQ)
+    ends = Counter((row["kind"], row["state"]) for row in history.rows(SUMMIT_RUNS).values())
     kinds = {(kind, state) for kind in ("invoke", "tool") for state in STATES}
     assert kinds <= ends.keys(), ends
     timers = [fact for fact in facts if fact["subject"] == "timer"]

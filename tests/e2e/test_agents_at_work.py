@@ -89,11 +89,11 @@ class Site:
 
     def send(self, records: Sequence[Output], events: int) -> None:
         """Until so many more events are recorded, and the sink has more than it had."""
-        tail, kept = self._environment.tail(RTES_EVENTS), rows(self.file)
+        tail, row_count = self._environment.tail(RTES_EVENTS), rows(self.file)
         aim = tail.poll() + events
         self._environment.send(records)
         tail.until(aim)
-        wait_for(lambda: rows(self.file) > kept, "the sink goes on")
+        wait_for(lambda: rows(self.file) > row_count, "the sink goes on")
 
     def end(self) -> None:
         """All of them cleanly."""
@@ -163,13 +163,13 @@ class Follower:
 
 @contextmanager
 def site(environment: Environment, port: int) -> Iterator[Site]:
-    found = Site(environment, port)
+    running_site = Site(environment, port)
     try:
-        found.start()
-        yield found
+        running_site.start()
+        yield running_site
     finally:
-        found.abandon()
-        for log in found.logs:
+        running_site.abandon()
+        for log in running_site.logs:
             print(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}")
 
 
@@ -220,10 +220,10 @@ def check_follower(seen: Sequence[Json], events: Sequence[Json]) -> None:
     """Every event once, those of a session in order."""
 
     def by_session(records: Sequence[Json]) -> dict[str, list[tuple[int, str]]]:
-        found: dict[str, list[tuple[int, str]]] = {}
+        numbers: dict[str, list[tuple[int, str]]] = {}
         for one in records:
-            found.setdefault(one["session_id"], []).append((one["sequence"], one["event_id"]))
-        return found
+            numbers.setdefault(one["session_id"], []).append((one["sequence"], one["event_id"]))
+        return numbers
 
     assert by_session(seen) == by_session(events)
 
@@ -234,12 +234,12 @@ def check_file(file: Path, environment: Environment) -> None:
         places = database.execute('SELECT topic, "partition", "offset" FROM agent_logs').fetchall()
         turns = database.execute("SELECT task_id, turn_index FROM turns_in_order").fetchall()
         tasks = dict(database.execute("SELECT id, state FROM tasks WHERE session_id IS NOT NULL"))
-    wanted = [
+    expected = [
         (record.topic, record.partition, record.offset)
         for topic in (RTES_EVENTS, SAOP_LOG)
         for record in environment.records(topic)
     ]
-    assert sorted(places) == sorted(wanted)
+    assert sorted(places) == sorted(expected)
     assert turns == sorted(turns)
     states = {
         one["payload"]["task_id"]: one["payload"]["to_state"]

@@ -33,9 +33,9 @@ def test_answers_that_lay_in_the_log_in_time_count_though_the_worker_was_down(
     # The answers lie behind a backlog, so that a due timer would fire long before they are read.
     environment.send([environment.packet(_signal(n)) for n in range(1, BACKLOG + 1)])
     in_time = [n for n in range(1, WAITING + 1) if n % 4]
-    answered = environment.send([environment.packet(_answer(n, 10_000)) for n in in_time])
+    positions = environment.send([environment.packet(_answer(n, 10_000)) for n in in_time])
     sent = {f"{r.topic}/{r.partition}/{r.offset}": r for r in environment.records(APC_PACKETS)}
-    latest = max(sent[position].timestamp for position in answered)
+    latest = max(sent[position].timestamp for position in positions)
     assert latest < min(dues.values()), "the machine was too slow for the test"
 
     environment.until(lambda: time.time() * 1000 > max(dues.values()) + 50, "deadlines are over")
@@ -48,16 +48,18 @@ def test_answers_that_lay_in_the_log_in_time_count_though_the_worker_was_down(
     second = environment.start("only", BATCH="20")
     environment.drain()
     second.end()
-    found = history.read(environment)
-    assert checker.check(found) == []
-    states = {n: found.states[f"{_session(n)}/{pid(n)}"] for n in range(1, WAITING + 1)}
+    run_history = history.read(environment)
+    assert checker.check(run_history) == []
+    states = {n: run_history.states[f"{_session(n)}/{pid(n)}"] for n in range(1, WAITING + 1)}
     assert {states[n]["state"] for n in in_time} == {"ARCHIVED"}
     assert {states[n]["state"] for n in gone} == {"RETRACTED"}
-    rest = states.keys() - set(in_time) - set(gone)
-    assert {(states[n]["state"], states[n]["rule"]) for n in rest} == {("EXPIRED", "ttl_expired")}
-    expired = [fact["packet_id"] for _, fact in found.facts if fact["rule"] == "ttl_expired"]
+    remaining = states.keys() - set(in_time) - set(gone)
+    assert {(states[n]["state"], states[n]["rule"]) for n in remaining} == {
+        ("EXPIRED", "ttl_expired")
+    }
+    expired = [fact["packet_id"] for _, fact in run_history.facts if fact["rule"] == "ttl_expired"]
     assert sorted(expired) == sorted(pid(n) for n in states.keys() - set(in_time))
-    warned = [f for _, f in found.facts if "ack_without_effect" in f["warnings"]]
+    warned = [f for _, f in run_history.facts if "ack_without_effect" in f["warnings"]]
     assert {fact["packet_id"] for fact in warned} == {pid(20_000 + n) for n in too_late}
 
 

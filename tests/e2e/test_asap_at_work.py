@@ -68,8 +68,10 @@ class Run(Pair):
 
     def tell(self, stories: Sequence[Phases], writers: Writers) -> None:
         for phase in in_phases(stories):
-            told = [list(self.traffic.records(line)) for said in phase for line in lines(said)]
-            self.sent += writers.send(told, self.dice)
+            lines_records = [
+                list(self.traffic.records(line)) for story in phase for line in lines(story)
+            ]
+            self.sent += writers.send(lines_records, self.dice)
 
 
 def test_each_envelope_is_judged_once_and_no_version_is_lost_though_workers_are_killed(
@@ -78,30 +80,30 @@ def test_each_envelope_is_judged_once_and_no_version_is_lost_though_workers_are_
     with Writers(environment, WRITERS) as writers:
         run = Run(environment, dice)
         for _ in range(KILLS):
-            told = run.traffic.stories((TASKS - RICH) // KILLS, RICH // KILLS)
-            run.tell(told + run.traffic.families(FAMILIES // KILLS), writers)
+            stories = run.traffic.stories((TASKS - RICH) // KILLS, RICH // KILLS)
+            run.tell(stories + run.traffic.families(FAMILIES // KILLS), writers)
             run.kill_amid()
         run.end((ASAP_EVENTS, ASAP_ENVELOPES_DLQ), INPUTS)
-    found = asap_history.read(environment)
-    fold = Fold(found)
-    assert list(checker_asap.faults(found, fold)) == []
+    history = asap_history.read(environment)
+    fold = Fold(history)
+    assert list(checker_asap.faults(history, fold)) == []
     assert len(fold.tasks) >= TASKS
-    check_variety(found)
+    check_variety(history)
     check_queries(environment, fold, dice, tmp_path / "view")
 
 
-def check_variety(found: AsapHistory) -> None:
-    rules = Counter(fact["rule"] for fact in found.values(ASAP_EVENTS))
+def check_variety(history: AsapHistory) -> None:
+    rules = Counter(fact["rule"] for fact in history.values(ASAP_EVENTS))
     assert RULES - rules.keys() == set(), rules
-    assert found.of(ASAP_ENVELOPES_DLQ)
+    assert history.of(ASAP_ENVELOPES_DLQ)
 
 
 def check_queries(environment: Environment, fold: Fold, dice: random.Random, path: Path) -> None:
     """Of the tasks with the most events, and of any."""
     tasks = sorted(fold.tasks.values(), key=lambda task: task.states.last)
-    asked = tasks[-ASKED_FOR // 2 :] + dice.sample(tasks, ASKED_FOR // 2)
+    sample = tasks[-ASKED_FOR // 2 :] + dice.sample(tasks, ASKED_FOR // 2)
     with View(environment.log, path, environment.prefix) as view:
         view.catch_up(30)
         settings = environment.settings
         routes = Routes(view, environment.log, settings, lambda: time.time_ns() // 1_000_000)
-        assert list(asap_check_views.check(routes, asked)) == []
+        assert list(asap_check_views.check(routes, sample)) == []

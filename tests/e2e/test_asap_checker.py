@@ -33,7 +33,7 @@ class Told(Recorded):
         self.log.append(traffic.manifests())
         self.host.run()
         for phase in in_phases(traffic.stories(150, 120) + traffic.families(16)):
-            envelopes = [line for said in phase for line in lines(said)]
+            envelopes = [line for story in phase for line in lines(story)]
             dice.shuffle(envelopes)
             self.log.append([one for line in envelopes for one in traffic.records(line)])
             self.pass_(dice.randrange(400))
@@ -80,7 +80,7 @@ def test_queries_show_what_was_live_after_each_event(
 
 def test_nothing_is_wrong_when_events_have_expired(recording: Told, sound: AsapHistory) -> None:
     recording.pass_(120 * MINUTE_MS)
-    found = asap_history.read(recording)
-    assert checker_asap.check(found) == []
-    expired = [task for task in Fold(found).tasks.values() if not task.row["events_available"]]
+    history = asap_history.read(recording)
+    assert checker_asap.check(history) == []
+    expired = [task for task in Fold(history).tasks.values() if not task.row["events_available"]]
     assert expired

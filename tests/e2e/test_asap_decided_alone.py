@@ -92,10 +92,10 @@ def test_every_version_and_every_fact_is_there_once_though_workers_are_killed(
 ) -> None:
     run = Run(environment, dice)
     first = [Story(f"t{n}", dice, key=f"key-{n}" if n % 4 == 0 else None) for n in range(TASKS)]
-    told = mixed(first, dice)
-    size = len(told) // KILLS
+    envelopes = mixed(first, dice)
+    size = len(envelopes) // KILLS
     for kill in range(KILLS):
-        run.send(told[kill * size : None if kill == KILLS - 1 else (kill + 1) * size])
+        run.send(envelopes[kill * size : None if kill == KILLS - 1 else (kill + 1) * size])
         run.kill_amid()
     run.settle()
     later = [Story(f"c{n}", dice, parent=f"t{n}") for n in range(TASKS // 4)]
@@ -107,8 +107,8 @@ def test_every_version_and_every_fact_is_there_once_though_workers_are_killed(
     assert environment.records(ASAP_ENVELOPES_DLQ) == environment.records(ASAP_LINKS_DLQ) == []
     bench = decided_alone(environment)
     expected = written_by(bench)
-    found = written(environment)
-    assert_same(found - expected, expected - found)
+    actual = written(environment)
+    assert_same(actual - expected, expected - actual)
     for table in (ASAP_TASKS_TABLE, ASAP_SNAPSHOTS_TABLE):
         assert rows(environment, table) == rows_of(bench, table)
     check_versions(bench)
@@ -170,11 +170,11 @@ def check_versions(bench: Bench) -> None:
     facts = bench.facts()
     modes = {row["task_id"]: row["state_mode"] for row in bench.rows(ASAP_TASKS_TABLE).values()}
     for task_id, mode in modes.items():
-        own = [fact for fact in facts if fact["task_id"] == task_id and fact["sequence"]]
-        assert [fact["sequence"] for fact in own] == list(range(1, len(own) + 1))
-        saved = [fact["snapshot_version"] for fact in own if fact["snapshot_version"]]
+        of_task = [fact for fact in facts if fact["task_id"] == task_id and fact["sequence"]]
+        assert [fact["sequence"] for fact in of_task] == list(range(1, len(of_task) + 1))
+        saved = [fact["snapshot_version"] for fact in of_task if fact["snapshot_version"]]
         if mode == "snapshot":
             assert saved == list(range(1, len(saved) + 1))
         else:
-            assert saved == [fact["sequence"] for fact in own if fact["snapshot_version"]]
+            assert saved == [fact["sequence"] for fact in of_task if fact["snapshot_version"]]
     assert set(modes.values()) == {"snapshot", "event-sourced"}

@@ -30,9 +30,9 @@ def test_each_record_gets_the_answer_it_is_owed(shared: Environment) -> None:
     answers = shared.await_answers(positions)
     wrong = []
     for case, position, (kind, answer) in zip(cases, positions, answers, strict=True):
-        told = _dead(answer) if kind == "dead letter" else _verdict(answer)
-        if told != _owed(case):
-            wrong.append((case.name, position, told, _owed(case)))
+        answer_given = _dead(answer) if kind == "dead letter" else _verdict(answer)
+        if answer_given != _owed(case):
+            wrong.append((case.name, position, answer_given, _owed(case)))
     assert wrong == []
     facts = {case.rule for case in cases if not case.dead}
     missing = bad_input.expected_rules() - facts
@@ -78,8 +78,8 @@ def test_a_dead_letter_keeps_what_was_sent(shared: Environment) -> None:
     assert struct.unpack(">i", headers["kafka_dlt-original-partition"]) == (int(partition),)
     assert struct.unpack(">q", headers["kafka_dlt-original-offset"]) == (int(offset),)
     assert headers["headrace-cause"].decode() == position
-    shown = shared.query("dlq", "show", position)
-    assert shown["code"] == "frame_unknown"
+    dead_letter = shared.query("dlq", "show", position)
+    assert dead_letter["code"] == "frame_unknown"
 
 
 def test_a_rejected_packet_leaves_no_other_trace(shared: Environment) -> None:
@@ -125,7 +125,7 @@ def squeezed(environment: Environment, output: Output) -> str:
     producer = Producer({**broker, **config, "message.max.bytes": 64 << 20})
     placed: list[Any] = []
     producer.produce(
-        output.topic, output.value, output.key, on_delivery=lambda *told: placed.append(told)
+        output.topic, output.value, output.key, on_delivery=lambda *report: placed.append(report)
     )
     producer.flush(30)
     ((error, message),) = placed
@@ -171,7 +171,7 @@ def test_rules_that_need_other_settings(environment: Environment) -> None:
     settings = {"APC_REQUIRE_ANTI_DRIFT": "true", "APC_MAX_PACKET_BYTES": "2000000"}
     environment.start("strict", **settings).wait_ready(*environment.numbers)
     checks = dict.fromkeys(ANTI_DRIFT_CHECKS, True)
-    missing, told, not_due = environment.verdicts(
+    missing, verdict, not_due = environment.verdicts(
         [
             packet("IDEA", 1),
             packet("IDEA", 2, metadata={"anti_drift": checks}),
@@ -179,7 +179,7 @@ def test_rules_that_need_other_settings(environment: Environment) -> None:
         ]
     )
     assert (missing["rule"], missing["state"]) == ("drift_check_missing", "REJECTED_POLICY")
-    assert (told["verdict"], not_due["verdict"]) == ("accepted", "accepted")
+    assert (verdict["verdict"], not_due["verdict"]) == ("accepted", "accepted")
 
     position = environment.send([bad_input.too_large(environment)])
     ((_, fact),) = environment.await_answers(position)

@@ -54,199 +54,199 @@ def test_a_sound_history_has_no_faults(sound: History) -> None:
     assert len(sound.packets) == PACKETS
 
 
-def facts(found: History, **members: Any) -> Iterator[Json]:
+def facts(history: History, **members: Any) -> Iterator[Json]:
     """Facts with these members, in log order."""
-    for _, fact in found.facts:
+    for _, fact in history.facts:
         if all(fact[name] == member for name, member in members.items()):
             yield fact
 
 
-def first_fact(found: History, **members: Any) -> Json:
-    return next(facts(found, **members))
+def first_fact(history: History, **members: Any) -> Json:
+    return next(facts(history, **members))
 
 
-def _drop(found: History, fact: Json) -> None:
-    found.facts[:] = [entry for entry in found.facts if entry[1] is not fact]
+def _drop(history: History, fact: Json) -> None:
+    history.facts[:] = [entry for entry in history.facts if entry[1] is not fact]
 
 
 def _change_row(change: Callable[[Json], None]) -> Callable[[History], None]:
-    def alter(found: History) -> None:
-        change(next(row for row in found.states.values() if row["state"] == "ROUTED"))
+    def alter(history: History) -> None:
+        change(next(row for row in history.states.values() if row["state"] == "ROUTED"))
 
     return alter
 
 
-def _flip_gate(found: History) -> None:
-    fact = next(f for f in facts(found, verdict="accepted", packet_type="EVAL") if f["gates"])
+def _flip_gate(history: History) -> None:
+    fact = next(f for f in facts(history, verdict="accepted", packet_type="EVAL") if f["gates"])
     fact["gates"]["met"] = not fact["gates"]["met"]
 
 
-def _accept_refused(found: History) -> None:
-    fact = first_fact(found, rule="phase_type")
+def _accept_refused(history: History) -> None:
+    fact = first_fact(history, rule="phase_type")
     fact |= {"verdict": "accepted", "rule": "accepted", "fault": None}
 
 
-def _double_verdict(found: History) -> None:
-    number, fact = found.facts[5]
-    found.facts.insert(6, (number, copy.deepcopy(fact)))
+def _double_verdict(history: History) -> None:
+    number, fact = history.facts[5]
+    history.facts.insert(6, (number, copy.deepcopy(fact)))
 
 
-def _judge_again(found: History) -> None:
+def _judge_again(history: History) -> None:
     """The same record under another number, as a second owner might have."""
-    number, fact = next(e for e in found.facts if e[1]["verdict"] == "accepted")
+    number, fact = next(e for e in history.facts if e[1]["verdict"] == "accepted")
     again = copy.deepcopy(fact)
     again |= {"event_id": f"{fact['cause']}/7", "verdict": "duplicate", "rule": "duplicate"}
-    found.facts.append((number, again))
+    history.facts.append((number, again))
 
 
-def _forget_answer(found: History) -> None:
-    fact = first_fact(found, rule="ack_recorded")
+def _forget_answer(history: History) -> None:
+    fact = first_fact(history, rule="ack_recorded")
     fact["acks"]["pending"] = [*fact["acks"]["pending"], "d"]
 
 
-def _illegal(found: History) -> None:
-    row = next(row for row in found.states.values() if row["state"] == "ARCHIVED")
+def _illegal(history: History) -> None:
+    row = next(row for row in history.states.values() if row["state"] == "ARCHIVED")
     row["history"][3]["event"] = "persisted"
 
 
-def _fire_early(found: History) -> None:
-    fact = first_fact(found, rule="ttl_expired")
+def _fire_early(history: History) -> None:
+    fact = first_fact(history, rule="ttl_expired")
     fact["at"] = "2026-01-01T00:00:00.000Z"
 
 
-def _letter_too(found: History) -> None:
-    found.dead.append(found.dead[0])
+def _letter_too(history: History) -> None:
+    history.dead.append(history.dead[0])
 
 
-def _unread(found: History) -> None:
-    del found.dead[0]
+def _unread(history: History) -> None:
+    del history.dead[0]
 
 
-def _gap(found: History) -> None:
-    one = next(one for one in found.observed if one["sequence"] == 2)
+def _gap(history: History) -> None:
+    one = next(one for one in history.observed if one["sequence"] == 2)
     one["sequence"] = 3
 
 
-def _task_row(found: History) -> None:
-    next(iter(found.tasks.values()))["transitions"] += 1
+def _task_row(history: History) -> None:
+    next(iter(history.tasks.values()))["transitions"] += 1
 
 
-def _unopened(found: History) -> None:
-    one = next(one for one in found.observed if one["origin"] == "apc")
+def _unopened(history: History) -> None:
+    one = next(one for one in history.observed if one["origin"] == "apc")
     one["event_id"] = "00000000-0000-4000-8000-000000000000"
 
 
-def _eval_row(found: History) -> None:
-    next(row for row in found.task_facts.values() if row["evals"])["evals"].pop()
+def _eval_row(history: History) -> None:
+    next(row for row in history.task_facts.values() if row["evals"])["evals"].pop()
 
 
-def _other_packet(found: History) -> None:
-    found.deliveries[0]["packet"] = found.deliveries[-1]["packet"]
+def _other_packet(history: History) -> None:
+    history.deliveries[0]["packet"] = history.deliveries[-1]["packet"]
 
 
-def _wrong_partition(found: History) -> None:
-    number, fact = found.facts[0]
-    found.facts[0] = (number + 1, fact)
+def _wrong_partition(history: History) -> None:
+    number, fact = history.facts[0]
+    history.facts[0] = (number + 1, fact)
 
 
-def _redeliver_less(found: History) -> None:
-    fact = first_fact(found, rule="redelivered")
+def _redeliver_less(history: History) -> None:
+    fact = first_fact(history, rule="redelivered")
     fact["acks"]["attempt"] -= 1
 
 
-def _delta(found: History, **members: Any) -> tuple[str, Json]:
+def _delta(history: History, **members: Any) -> tuple[str, Json]:
     return next(
         (position, delta)
-        for position, delta in found.deltas.items()
+        for position, delta in history.deltas.items()
         if all(delta[name] == member for name, member in members.items())
     )
 
 
-def _drop_delta(found: History) -> None:
-    del found.deltas[_delta(found, kind="eval")[0]]
+def _drop_delta(history: History) -> None:
+    del history.deltas[_delta(history, kind="eval")[0]]
 
 
-def _double_delta(found: History) -> None:
+def _double_delta(history: History) -> None:
     """As if it had been sent, summed and shown twice."""
-    position, _ = _delta(found, kind="removal")
+    position, _ = _delta(history, kind="removal")
     again = f"{position.rpartition('/')[0]}/999999"
-    found.deltas = dict(
+    history.deltas = dict(
         entry
-        for p, d in found.deltas.items()
+        for p, d in history.deltas.items()
         for entry in ([(p, d), (again, d)] if p == position else [(p, d)])
     )
 
 
-def _double_all(found: History) -> None:
+def _double_all(history: History) -> None:
     """A delta that was sent twice, with rows that agree with it."""
-    _double_delta(found)
+    _double_delta(history)
     totals = Totals()
-    totals.run(found.deltas)
-    found.lineage = totals.rows
+    totals.run(history.deltas)
+    history.lineage = totals.rows
 
 
-def _alter_total(found: History) -> None:
-    next(r for r in found.lineage.values() if r["outcome_sum_nano"])["outcome_sum_nano"] += 1
+def _alter_total(history: History) -> None:
+    next(r for r in history.lineage.values() if r["outcome_sum_nano"])["outcome_sum_nano"] += 1
 
 
-def _alter_score(found: History) -> None:
-    next(r for r in found.lineage.values() if r["accepted"])["effectiveness_score"] = 1
+def _alter_score(history: History) -> None:
+    next(r for r in history.lineage.values() if r["accepted"])["effectiveness_score"] = 1
 
 
-def _throttle(found: History) -> Json:
-    return next(fact for fact in facts(found, rule="accepted") if fact["throttle"])
+def _throttle(history: History) -> Json:
+    return next(fact for fact in facts(history, rule="accepted") if fact["throttle"])
 
 
-def _see_others(found: History) -> None:
-    _throttle(found)["throttle"]["decay"]["transfer_count"] += 1
+def _see_others(history: History) -> None:
+    _throttle(history)["throttle"]["decay"]["transfer_count"] += 1
 
 
-def _pass_unmet(found: History) -> None:
-    fact = first_fact(found, rule="score_below_window")
+def _pass_unmet(history: History) -> None:
+    fact = first_fact(history, rule="score_below_window")
     fact |= {"verdict": "accepted", "rule": "accepted", "fault": None}
 
 
-def _alter_figure(found: History) -> None:
-    check = next(c for c in _throttle(found)["throttle"]["checks"] if c["op"] == ">")
+def _alter_figure(history: History) -> None:
+    check = next(c for c in _throttle(history)["throttle"]["checks"] if c["op"] == ">")
     check["right"] = "0.99"
 
 
-def _forget_receiver(found: History) -> None:
-    next(row for row in found.throttles.values() if row["receivers"])["receivers"].pop()
+def _forget_receiver(history: History) -> None:
+    next(row for row in history.throttles.values() if row["receivers"])["receivers"].pop()
 
 
-def _decision(found: History, kind: str) -> Json:
-    return next(one for one in found.decisions if one["kind"] == kind)
+def _decision(history: History, kind: str) -> Json:
+    return next(one for one in history.decisions if one["kind"] == kind)
 
 
-def _select_nobody(found: History) -> None:
+def _select_nobody(history: History) -> None:
     """In the delta and in the decision alike."""
-    for delta in found.deltas.values():
+    for delta in history.deltas.values():
         if delta["decision"] and delta["decision"]["arbitration"]["selected_count"]:
             nobody = {"selected_packet_ids": [], "selected_count": 0, "winner_agrees": False}
             delta["decision"]["arbitration"] |= nobody
             ident = delta["decision"]["decision_id"]
-            same = next(one for one in found.decisions if one["decision_id"] == ident)
+            same = next(one for one in history.decisions if one["decision_id"] == ident)
             same["arbitration"] |= nobody
             return
 
 
-def _drop_note(found: History) -> None:
-    fact = next(f for _, f in found.facts if any(n["applied"] for n in f["coordination"]))
+def _drop_note(history: History) -> None:
+    fact = next(f for _, f in history.facts if any(n["applied"] for n in f["coordination"]))
     fact["coordination"] = [n for n in fact["coordination"] if not n["applied"]]
 
 
-def _wrong_note(found: History) -> None:
-    note = next(n for _, f in found.facts for n in f["coordination"] if n["why"] == "no_edge")
+def _wrong_note(history: History) -> None:
+    note = next(n for _, f in history.facts for n in f["coordination"] if n["why"] == "no_edge")
     note |= {"applied": True, "why": "applied", "to_state": "CLOSED"}
 
 
-def _drop_move(found: History) -> None:
-    found.observed.remove(next(one for one in found.observed if one["origin"] == "apc"))
+def _drop_move(history: History) -> None:
+    history.observed.remove(next(one for one in history.observed if one["origin"] == "apc"))
 
 
-def _open_halted(found: History) -> None:
-    fact = next(f for _, f in found.facts if f["rule"] in ("session_halted", "session_closed"))
+def _open_halted(history: History) -> None:
+    fact = next(f for _, f in history.facts if f["rule"] in ("session_halted", "session_closed"))
     fact |= {"verdict": "accepted", "rule": "accepted", "fault": None}
 
 
@@ -322,13 +322,13 @@ FAULTS: list[tuple[str, Callable[[History], object], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"), [f[1:] for f in FAULTS], ids=[f[0].replace(" ", "-") for f in FAULTS]
+    ("fault", "message"), [f[1:] for f in FAULTS], ids=[f[0].replace(" ", "-") for f in FAULTS]
 )
-def test_a_fault_is_found(sound: History, fault: Callable[[History], object], said: str) -> None:
+def test_a_fault_is_found(sound: History, fault: Callable[[History], object], message: str) -> None:
     faulty = copied(sound)
     fault(faulty)
-    found = checker.check(faulty)
-    assert any(said in problem for problem in found), found[:5]
+    problems = checker.check(faulty)
+    assert any(message in problem for problem in problems), problems[:5]
 
 
 def copied(sound: History) -> History:

@@ -103,11 +103,11 @@ def test_each_packet_is_judged_once_though_workers_are_killed_join_and_leave(
     environment.drain()
     first.end()
 
-    found = history.read(environment)
-    assert len(found.packets) == PACKETS
-    assert checker.check(found) == []
+    run_history = history.read(environment)
+    assert len(run_history.packets) == PACKETS
+    assert checker.check(run_history) == []
     check_stores(environment, "first")
-    check_variety(found)
+    check_variety(run_history)
 
 
 def check_stores(environment: Environment, worker: str) -> None:
@@ -117,14 +117,14 @@ def check_stores(environment: Environment, worker: str) -> None:
     tables = [table for processor in processors.ALL for table in processor.tables]
     directory = worker_directory(environment.settings_of(worker))
     for partition in environment.numbers:
-        wanted = logged(environment, partition)
-        assert stored(directory / str(partition)) == wanted
+        expected = logged(environment, partition)
+        assert stored(directory / str(partition)) == expected
         restored = environment.directory / "restored" / str(partition)
         prefix = environment.settings.prefix
         state = State(restored, environment.log, prefix, partition, tables)
         state.open(0)
         state.close()
-        assert stored(restored) == wanted
+        assert stored(restored) == expected
 
 
 def logged(environment: Environment, partition: int) -> dict[bytes, bytes]:
@@ -142,28 +142,34 @@ def stored(path: Path) -> dict[bytes, bytes]:
         return dict(store.scan(b"", b"\1"))  # what lies below are the store's own notes
 
 
-def check_variety(found: history.History) -> None:
+def check_variety(run_history: history.History) -> None:
     """The traffic was what the test is about: all that packets can meet with came up."""
-    seen = Counter(fact["rule"] for _, fact in found.facts)
-    seen.update(warning for _, fact in found.facts for warning in fact["warnings"])
+    seen = Counter(fact["rule"] for _, fact in run_history.facts)
+    seen.update(warning for _, fact in run_history.facts for warning in fact["warnings"])
     stages = (Stage.POLICY, Stage.EFFECT, Stage.TIMER, Stage.WARNING)
-    wanted = {rule.code for rule in rules.ALL if rule.stage in stages}
-    assert wanted - seen.keys() == {rule.code for rule in NEED_OTHER_SETTINGS}
+    expected = {rule.code for rule in rules.ALL if rule.stage in stages}
+    assert expected - seen.keys() == {rule.code for rule in NEED_OTHER_SETTINGS}
     assert {"duplicate", "packet_conflict", "key_mismatch", "partition_mismatch"} <= seen.keys()
-    assert len({letter.value for letter in found.dead}) > 5
-    assert {one["rule"] for one in found.refused} >= {"event_duplicate"}
-    events = {moved["event"] for row in found.states.values() for moved in row["history"]}
+    assert len({letter.value for letter in run_history.dead}) > 5
+    assert {one["rule"] for one in run_history.refused} >= {"event_duplicate"}
+    events = {
+        transition["event"] for row in run_history.states.values() for transition in row["history"]
+    }
     assert {"promotion_eligible", "supersession_recorded"} <= events
-    check_lineage_variety(found)
+    check_lineage_variety(run_history)
 
 
-def check_lineage_variety(found: history.History) -> None:
-    kinds = {delta["kind"] for delta in found.deltas.values()}
+def check_lineage_variety(run_history: history.History) -> None:
+    kinds = {delta["kind"] for delta in run_history.deltas.values()}
     assert kinds == {"transfer", "eval", "lineage", "removal", "arbitration"}
-    decays = {one["decay"]["blocked"] for one in found.decisions if one["decay"]}
+    decays = {one["decay"]["blocked"] for one in run_history.decisions if one["decay"]}
     assert decays == {True, False}
-    figures = [one["arbitration"] for one in found.decisions if one["arbitration"]]
-    reasons = {one["reason"] for told in figures for one in (*told["blocked"], *told["rejected"])}
+    figures = [one["arbitration"] for one in run_history.decisions if one["arbitration"]]
+    reasons = {
+        one["reason"]
+        for arbitration in figures
+        for one in (*arbitration["blocked"], *arbitration["rejected"])
+    }
     assert {reason.partition(":")[0] for reason in reasons} == {
         "protocol_decay_blocked",
         "protocol_effectiveness_gate_blocked",
@@ -172,8 +178,8 @@ def check_lineage_variety(found: history.History) -> None:
         "policy_reject",
         "not_live",
     }
-    assert len({edge["relation"] for _, edge in found.edges}) >= 8
-    moved = {note["to_state"] for row in found.sessions.values() for note in row["history"]}
-    assert moved >= {*InterState, *IntraState} - {"SESSION_OPEN"}
-    why = {note["why"] for _, fact in found.facts for note in fact["coordination"]}
+    assert len({edge["relation"] for _, edge in run_history.edges}) >= 8
+    states = {note["to_state"] for row in run_history.sessions.values() for note in row["history"]}
+    assert states >= {*InterState, *IntraState} - {"SESSION_OPEN"}
+    why = {note["why"] for _, fact in run_history.facts for note in fact["coordination"]}
     assert why == {"applied", "no_edge", "guard_failed", "unknown_event"}

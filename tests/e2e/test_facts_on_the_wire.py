@@ -56,9 +56,9 @@ WRITTEN = (
 @pytest.fixture(scope="module")
 def lived(shared: Environment) -> Environment:
     """A packet that waits, is delivered again, answered and archived; all under one trace."""
-    given = waiting(1, session=SESSION, to=("a", "b/c"), ack_timeout_ms=300, retry_limit=1)
+    idea = waiting(1, session=SESSION, to=("a", "b/c"), ack_timeout_ms=300, retry_limit=1)
     traced = [("traceparent", PARENT)]
-    first = [shared.packet(given, headers=traced)]
+    first = [shared.packet(idea, headers=traced)]
     answers = [shared.packet(ack(2, 1, "a", session=SESSION), headers=traced)]
     shared.await_answers(shared.send(first + answers))
     shared.until(lambda: _redelivered(shared), "redelivered")
@@ -83,9 +83,9 @@ def records(
 
 def test_the_trace_is_in_every_record_that_it_caused(lived: Environment) -> None:
     for topic in (APC_EVENTS, APC_INBOX, RTES_RAW, RTES_EVENTS):
-        found = list(records(lived, topic))
-        assert found
-        for _, headers, _ in found:
+        decoded_records = list(records(lived, topic))
+        assert decoded_records
+        for _, headers, _ in decoded_records:
             assert headers["traceparent"] == PARENT.decode(), topic.name
     assert {row["trace_id"] for row in lived.values(APC_PACKET_STATES)} == {TRACE}
 
@@ -98,8 +98,8 @@ def test_facts_and_deliveries_are_cloud_events(lived: Environment) -> None:
     }
     for topic, (ident, subject, at, processor) in ids.items():
         for _, headers, value in records(lived, topic):
-            own = {"headrace-cause", "headrace-principal", "traceparent"}
-            assert headers.keys() == PUBLIC | own
+            added_headers = {"headrace-cause", "headrace-principal", "traceparent"}
+            assert headers.keys() == PUBLIC | added_headers
             assert headers["headrace-principal"] == "unauthenticated"
             assert headers["ce_specversion"] == "1.0"
             assert headers["ce_type"] == topic.record
@@ -131,12 +131,12 @@ def test_keys_and_partitions(lived: Environment) -> None:
         RTES_EVENTS: {SESSION},
         SAOP_TASKS: {composite(SESSION, f"apc:{SESSION}")},
     }
-    for topic, wanted in keys.items():
-        found = lived.records(topic)
-        assert {(record.key or b"").decode() for record in found} == wanted
-        for record in found:
-            own = record.key if topic is APC_INBOX else SESSION.encode()
-            assert record.partition == partition_of(own or b"", PARTITIONS), topic.name
+    for topic, expected_keys in keys.items():
+        records = lived.records(topic)
+        assert {(record.key or b"").decode() for record in records} == expected_keys
+        for record in records:
+            partition_key = record.key if topic is APC_INBOX else SESSION.encode()
+            assert record.partition == partition_of(partition_key or b"", PARTITIONS), topic.name
             assert topic is APC_INBOX or record.partition == home
     assert composite(SESSION) == "wire%2F1%25"
 
@@ -166,29 +166,31 @@ def test_frames_are_decoded_by_any_avro_reader(lived: Environment) -> None:
             _same(value, value_as_json(topic, record))
 
 
-def _same(value: Any, told: Json) -> None:
+def _same(value: Any, expected: Json) -> None:
     """The plain members of a record, as another reader has them."""
-    for name, member in told.items():
+    for name, member in expected.items():
         if isinstance(member, str | int | bool) and name in value:
-            found = value[name]
-            if isinstance(found, datetime):
-                found = found.astimezone(UTC).isoformat(timespec="milliseconds")
-                found = found.replace("+00:00", "Z")
-            assert found == member, name
+            actual = value[name]
+            if isinstance(actual, datetime):
+                actual = actual.astimezone(UTC).isoformat(timespec="milliseconds")
+                actual = actual.replace("+00:00", "Z")
+            assert actual == member, name
 
 
 def test_topics_are_set_as_declared(lived: Environment) -> None:
     admin = AdminClient({"bootstrap.servers": lived.settings.bootstrap})
-    wanted = {lived.name(topic): topic for topic in topics.ALL}
-    asked = admin.describe_configs([ConfigResource("topic", name) for name in wanted])
-    for resource, future in asked.items():
-        found = {name: entry.value for name, entry in future.result(30).items()}
-        topic = wanted[resource.name]
-        assert topics.config_of(topic).items() <= found.items(), topic.name
+    topics_by_name = {lived.name(topic): topic for topic in topics.ALL}
+    futures = admin.describe_configs([ConfigResource("topic", name) for name in topics_by_name])
+    for resource, future in futures.items():
+        config = {name: entry.value for name, entry in future.result(30).items()}
+        topic = topics_by_name[resource.name]
+        assert topics.config_of(topic).items() <= config.items(), topic.name
         rows = topic.kind in (TopicKind.TABLE, TopicKind.CHANGELOG) or topic is ASAP_MANIFESTS
-        assert found["cleanup.policy"] == ("compact" if rows else "delete")
-    counts = {name: info.partitions for name, info in lived.log.topics().items() if name in wanted}
-    assert counts == {n: topics.partitions_of(t, PARTITIONS) for n, t in wanted.items()}
+        assert config["cleanup.policy"] == ("compact" if rows else "delete")
+    counts = {
+        name: info.partitions for name, info in lived.log.topics().items() if name in topics_by_name
+    }
+    assert counts == {n: topics.partitions_of(t, PARTITIONS) for n, t in topics_by_name.items()}
 
 
 def test_inputs_carry_the_brokers_time(lived: Environment) -> None:

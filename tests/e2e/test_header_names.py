@@ -34,7 +34,7 @@ def test_a_name_that_is_not_utf_8_stops_nobody(shared: Environment, compression:
     positions = [f"{shared.name(APC_PACKETS)}/{partition}/{first + n}" for n in range(len(names))]
     answers = shared.await_answers(positions)
     assert [kind for kind, _ in answers] == ["fact"] * len(names)
-    told = [(fact["verdict"], fact["rule"]) for _, fact in answers]
-    assert len(set(told)) == 1, told
+    verdicts = [(fact["verdict"], fact["rule"]) for _, fact in answers]
+    assert len(set(verdicts)) == 1, verdicts
     shared.verify()
     shared.drain()

@@ -33,7 +33,9 @@ AGENTS = ("a/b", "%", "\0", "🙂" * 10, "x" * 100_000)
 
 
 def odd(environment: Environment) -> list[Output]:
-    made: list[tuple[Json, Any]] = [(_waits(number), own) for number, own in enumerate(HEADERS)]
+    made: list[tuple[Json, Any]] = [
+        (_waits(number), header) for number, header in enumerate(HEADERS)
+    ]
     for expires_at in TIMES:
         made.append((packet("IDEA", len(made), expires_at=expires_at), ()))
         made.append((_waits(len(made), expires_at=expires_at), ()))
@@ -51,7 +53,7 @@ def test_odd_packets_live_like_any_other(environment: Environment) -> None:
     answers = environment.await_answers(environment.send(odd(environment)))
     assert {(kind, fact["verdict"]) for kind, fact in answers} == {("fact", "accepted")}
     environment.drain()
-    found = history.read(environment)
-    assert checker.check(found) == []
-    rules = Counter(fact["rule"] for _, fact in found.facts)
+    run_history = history.read(environment)
+    assert checker.check(run_history) == []
+    rules = Counter(fact["rule"] for _, fact in run_history.facts)
     assert rules["redelivered"] == rules["ack_timeout"] == len(HEADERS) + 1 + len(SESSIONS)

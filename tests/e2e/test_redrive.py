@@ -37,11 +37,11 @@ def test_each_dead_letter_is_sent_once_though_redrives_are_killed_and_meet(
         assert "another redrive has begun" in "".join(process.text() for process in pair)
     environment.headrace("dlq", "redrive")
 
-    wanted = {record_place(environment, number) for number in range(LETTERS)}
+    expected = {record_place(environment, number) for number in range(LETTERS)}
     sent = [header(record, REDRIVEN_FROM) or b"" for record in environment.records(APC_PACKETS)]
-    assert sorted(sent) == sorted(wanted)
-    told = [fact["dead_letter"].encode() for fact in environment.values(AUDIT_REDRIVES)]
-    assert sorted(told) == sorted(wanted)
+    assert sorted(sent) == sorted(expected)
+    audit_places = [fact["dead_letter"].encode() for fact in environment.values(AUDIT_REDRIVES)]
+    assert sorted(audit_places) == sorted(expected)
 
 
 def record_place(environment: Environment, number: int) -> bytes:
@@ -53,5 +53,5 @@ def _letter(environment: Environment, number: int) -> Output:
     output = environment.packet(idea(number))
     place = (environment.name(APC_PACKETS), 0, number, 0)
     record = LogRecord(*place, output.key, output.value)
-    kept = (record.key, record.value)
-    return make_dead_letter(environment.prefix, APC_PACKETS, record, kept, "decide_failed", "")
+    stored = (record.key, record.value)
+    return make_dead_letter(environment.prefix, APC_PACKETS, record, stored, "decide_failed", "")

@@ -113,11 +113,11 @@ def test_each_task_has_one_end_and_each_answer_one_row_though_workers_are_killed
             run.first.wait_ready()
         run.send(BURST)
         site.drain()
-        found = sap_history.read(environment)
+        history = sap_history.read(environment)
     run.end()
     environment.verify()
-    assert checker_sap.check(found) == []
+    assert checker_sap.check(history) == []
     for before in snapshots:
-        assert checker_sap.changed(before, found) == []
-    check_variety(found)
-    assert [put for put in MAIN_FAULTS if not is_found(put, found)] == []
+        assert checker_sap.changed(before, history) == []
+    check_variety(history)
+    assert [put for put in MAIN_FAULTS if not is_found(put, history)] == []

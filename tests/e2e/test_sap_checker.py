@@ -68,10 +68,10 @@ def test_a_fault_is_found(sound: SapHistory, put: Fault) -> None:
 
 
 def test_a_changed_byte_is_found_whatever_it_means(sound: SapHistory) -> None:
-    found = copied(sound)
-    entry = latter(found)
+    spoiled_history = copied(sound)
+    entry = latter(spoiled_history)
     assert entry.raw is not None
     entry.raw = entry.raw[:-1] + bytes([entry.raw[-1] ^ 1])
-    assert checker_sap.changed(sound, found) == [f"{entry.place} has changed"]
-    found.of(SAP_CACHE).remove(entry)
-    assert checker_sap.changed(sound, found) == [f"{entry.place} is gone"]
+    assert checker_sap.changed(sound, spoiled_history) == [f"{entry.place} has changed"]
+    spoiled_history.of(SAP_CACHE).remove(entry)
+    assert checker_sap.changed(sound, spoiled_history) == [f"{entry.place} is gone"]

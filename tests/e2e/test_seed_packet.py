@@ -68,9 +68,9 @@ def test_the_seeds_idea_waits_for_its_answer_and_is_archived(shared: Environment
     (inbox,) = shared.records(APC_INBOX)
     assert inbox.key == b"sentinel-1"
 
-    told = json.dumps(answer_to(idea))
-    answered = shared.headrace("send", "apc.packets", stdin=told).strip()
-    trace = shared.query("packet-trace", "--session-id", session, "--after", answered)
+    answer_json = json.dumps(answer_to(idea))
+    answer_position = shared.headrace("send", "apc.packets", stdin=answer_json).strip()
+    trace = shared.query("packet-trace", "--session-id", session, "--after", answer_position)
     lives = {p["packet_id"]: p for p in trace["packets"]}
     assert lives[packet_id]["lifecycle_state"] == "ARCHIVED"
     newest_first = [e["event"] for e in trace["events"] if e["packet_id"] == packet_id]

@@ -43,18 +43,18 @@ def verdicts(env: Environment, *outputs: Output) -> list[Json]:
     """Send records; the facts that answer them, as soon as they can be read."""
     positions = env.send(outputs)
     tail = env.tail(SUMMIT_EVENTS)
-    found: dict[str, Json] = {}
+    by_cause: dict[str, Json] = {}
 
     def all_there() -> bool:
         begin = len(tail.records)
         tail.poll()
         for one in tail.records[begin:]:
             fact = value_as_json(SUMMIT_EVENTS, one)
-            found[fact["cause"]] = fact
-        return set(positions) <= set(found)
+            by_cause[fact["cause"]] = fact
+        return set(positions) <= set(by_cause)
 
     wait_for(all_there, f"verdicts on {positions}", look_s=0)
-    return [found[position] for position in positions]
+    return [by_cause[position] for position in positions]
 
 
 def one_per_partition(numbers: Iterator[int]) -> list[str]:

@@ -61,23 +61,23 @@ class Run(Pair):
         self._first = False
         self.sent += len(records)
         tail = self.environment.tail(SUMMIT_EVENTS)
-        wanted = {position(record).encode() for record in records}
+        expected = {position(record).encode() for record in records}
         seen = 0
 
         def readable() -> bool:
             nonlocal seen
             tail.poll()
-            wanted.difference_update(header(record, CAUSE) for record in tail.records[seen:])
+            expected.difference_update(header(record, CAUSE) for record in tail.records[seen:])
             seen = len(tail.records)
-            return not wanted
+            return not expected
 
         wait_for(readable, "verdicts on manifests", 120, 0)
         manifests.noted(records)
 
     def tell(self, stories: Sequence[Phases], writers: Writers) -> None:
         for phase in in_phases(stories):
-            told = [list(self.traffic.records(said)) for said in phase]
-            self.sent += writers.send([*told, self.traffic.manifests.churn()], self.dice)
+            batches = [list(self.traffic.records(story_messages)) for story_messages in phase]
+            self.sent += writers.send([*batches, self.traffic.manifests.churn()], self.dice)
 
 
 def test_each_record_is_judged_once_and_no_run_is_lost_though_workers_are_killed(
@@ -91,10 +91,10 @@ def test_each_record_is_judged_once_and_no_run_is_lost_though_workers_are_killed
             run.tell(stories, writers)
             run.kill_amid()
         run.end(ANSWERS, INPUTS)
-    found = summit_history.read(environment)
-    fold = Fold(found, TIMEOUT_S)
-    assert list(checker_summit.faults(found, fold)) == []
-    check_variety(found)
+    history = summit_history.read(environment)
+    fold = Fold(history, TIMEOUT_S)
+    assert list(checker_summit.faults(history, fold)) == []
+    check_variety(history)
     ended = [id for id, run in fold.runs.items() if run.row["state"] == "completed"]
     for id in dice.sample(ended, ASKED_FOR):
         environment.headrace("summit-verify", id)

@@ -35,18 +35,20 @@ class Told(Recorded):
             traffic.manifests.noted(changed)
             for phase in in_phases(traffic.stories(12, 88)):
                 self.now += dice.choice((0, 0, 1_700))  # some come before the tick that is due
-                told = [[*traffic.records(said)] for said in phase]
-                dice.shuffle(told)
-                self.log.append([one for line in told for one in line] + traffic.manifests.churn())
+                batches = [[*traffic.records(story_messages)] for story_messages in phase]
+                dice.shuffle(batches)
+                self.log.append(
+                    [one for line in batches for one in line] + traffic.manifests.churn()
+                )
                 self.pass_(dice.randrange(400))
         self.pass_(20 * 60_000)
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logged]:
-    told = Told(tmp_path_factory.mktemp("recorded"), random.Random(7))
-    yield summit_history.read(told)
-    told.host.close()
+    recording = Told(tmp_path_factory.mktemp("recorded"), random.Random(7))
+    yield summit_history.read(recording)
+    recording.host.close()
 
 
 def test_a_sound_history_has_no_faults(sound: Logged) -> None:

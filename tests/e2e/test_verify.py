@@ -33,11 +33,11 @@ def test_a_live_log_is_clean_and_a_spoiled_one_is_not(
     environment.drain()
     worker.end()
 
-    rest = json.loads(environment.headrace("verify", "--json"))
-    assert rest["clean"], rest["findings"]
-    assert rest["commands"]["apc.packets"] == len(environment.records(APC_PACKETS))
-    assert rest["facts"]["apc.events"] == len(environment.records(APC_EVENTS))
-    assert rest["rows"]["apc.packet-states"] > 0
+    report = json.loads(environment.headrace("verify", "--json"))
+    assert report["clean"], report["findings"]
+    assert report["commands"]["apc.packets"] == len(environment.records(APC_PACKETS))
+    assert report["facts"]["apc.events"] == len(environment.records(APC_EVENTS))
+    assert report["rows"]["apc.packet-states"] > 0
 
     first = environment.records(APC_EVENTS)[0]
     again = Output(first.topic, first.key, first.value, first.headers, first.partition)

@@ -50,11 +50,11 @@ def reasons(row: Json) -> list[str]:
     """Why the protocol has decayed."""
     if row["transfers"] < MIN_SAMPLES:
         return []
-    told = figures(row)
-    found = ["effectiveness_below_threshold"] if told.score < MIN_SCORE else []
-    if told.drift_used > MAX_DRIFT:
-        found.append("drift_unmeasured" if told.drift is None else "drift_above_threshold")
-    return found
+    measures = figures(row)
+    codes = ["effectiveness_below_threshold"] if measures.score < MIN_SCORE else []
+    if measures.drift_used > MAX_DRIFT:
+        codes.append("drift_unmeasured" if measures.drift is None else "drift_above_threshold")
+    return codes
 
 
 def gate_reason(row: Json) -> str | None:
@@ -117,17 +117,17 @@ def _grown(before: Json | None, delta: Json, run_id: str | None) -> Json:
     row["version"] += 1
     if delta["packets"] > 0:
         row["last_seen_at"] = max(row["last_seen_at"] or "", delta["at"])
-    told = figures(row)
+    measures = figures(row)
     return row | {
-        "acceptance_rate": six(told.rate),
-        "avg_outcome": None if told.outcome is None else six(told.outcome),
-        "avg_drift_risk": None if told.drift is None else six(told.drift),
-        "effectiveness_score": six(told.score),
+        "acceptance_rate": six(measures.rate),
+        "avg_outcome": None if measures.outcome is None else six(measures.outcome),
+        "avg_drift_risk": None if measures.drift is None else six(measures.drift),
+        "effectiveness_score": six(measures.score),
     }
 
 
 def _decay(position: str, delta: Json, total: Json) -> Json:
-    told = figures(total)
+    measures = figures(total)
     return {
         "decision_id": f"{delta['delta_id']}/decay",
         "kind": "decay",
@@ -139,10 +139,10 @@ def _decay(position: str, delta: Json, total: Json) -> Json:
             "reasons": total["blocked_reasons"],
             "transfer_count": total["transfers"],
             "accepted_count": total["accepted"],
-            "effectiveness_score": six(told.score),
+            "effectiveness_score": six(measures.score),
             "score_threshold": float(MIN_SCORE),
             "avg_drift_risk": total["avg_drift_risk"],
-            "drift_used": six(told.drift_used),
+            "drift_used": six(measures.drift_used),
             "drift_threshold": float(MAX_DRIFT),
             "lineage_version": total["version"],
         },

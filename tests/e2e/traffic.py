@@ -89,9 +89,9 @@ class Session:
         self.waiting: list[Json] = []
 
     def note(self, made: Json) -> None:
-        for kept in (self.packets, self.waiting):
-            if len(kept) > _REMEMBERED:
-                del kept[0]
+        for queue in (self.packets, self.waiting):
+            if len(queue) > _REMEMBERED:
+                del queue[0]
         self.packets.append(made)
         if made["routing"]["requires_ack"]:
             self.waiting.append(made)
@@ -282,8 +282,8 @@ class Traffic:
         return self._stepped(session, steps.error(self._dice))
 
     def _stepped(self, session: Session, step: Step, **members: Any) -> Sent:
-        packet_type, own = step
-        return self._sent(session, self._new(packet_type, session, **{**own, **members}))
+        packet_type, own_members = step
+        return self._sent(session, self._new(packet_type, session, **{**own_members, **members}))
 
     def _retraction(self, session: Session) -> Sent:
         target = self._named(session, session.packets)
@@ -364,13 +364,13 @@ def outputs(
     made: Outputs, dice: random.Random, packets: int, sessions: int = SESSIONS
 ) -> list[Output]:
     """So many packet records, and an observation after every thirtieth."""
-    found = []
+    records = []
     observed = observations(dice, sessions)
     for number, sent in enumerate(islice(Traffic(dice, sessions), packets)):
-        found.append(output_of(made, sent))
+        records.append(output_of(made, sent))
         if number % 30 == 0:
-            found.append(made.record(RTES_RAW, next(observed)))
-    return found
+            records.append(made.record(RTES_RAW, next(observed)))
+    return records
 
 
 def output_of(made: Outputs, sent: Sent) -> Output:

@@ -126,9 +126,9 @@ def throttle(packet: Json, receivers: list[str], decay: Json, lived: bool) -> Js
 
 def _required(packet: Json, window: int) -> float | None:
     factors = [1.2] if window == 1 or packet["run_phase"] == "REFINEMENT" else []
-    own = _policy(packet).get("threshold_multiplier")
-    if own is not None:
-        factors.append(own)
+    multiplier = _policy(packet).get("threshold_multiplier")
+    if multiplier is not None:
+        factors.append(multiplier)
     receiver = exact(packet["payload"]["receiver_score"])
     return six(receiver * max(map(exact, factors))) if factors else None
 
@@ -149,22 +149,22 @@ def _selection(packet: Json, selector: str | None) -> Json:
 def differences(packet: Json, receivers: list[str], recorded: Json, lived: bool) -> list[str]:
     """What in a recorded Throttle does not follow."""
     derived = throttle(packet, receivers, recorded["decay"], lived)
-    found = [
+    problems = [
         f"throttle.{name} is {recorded[name]}, not {member}"
         for name, member in derived.items()
         if recorded[name] != member
     ]
     made = checks(packet, receivers, recorded["decay"]["blocked"])
     if [c["outcome"] for c in recorded["checks"]] != _outcomes(made):
-        found.append(f"its checks are not {_outcomes(made)}")
+        problems.append(f"its checks are not {_outcomes(made)}")
     if [c["rule"] for c in recorded["checks"]] != [rule for rule, _ in made]:
-        found.append("its checks have other names")
+        problems.append("its checks have other names")
     for check in recorded["checks"]:
         if check["op"] is not None:
             holds = _COMPARISONS[check["op"]](check["left"], check["right"])
             if holds is not (check["outcome"] == "pass"):
-                found.append(f"{check['rule']} does not follow from its figures")
-    return found
+                problems.append(f"{check['rule']} does not follow from its figures")
+    return problems
 
 
 def _outcomes(made: Checks) -> list[str]:
