@@ -63,9 +63,9 @@ class Tail:
 
     def poll(self) -> int:
         """Read what is there now, a little at least; returns how many there are by now."""
-        found = self._reader.poll(0.05)
-        self.records += found
-        self.next.update((record.partition, record.offset + 1) for record in found)
+        records = self._reader.poll(0.05)
+        self.records += records
+        self.next.update((record.partition, record.offset + 1) for record in records)
         return len(self.records)
 
     def until(self, count: int, patience_s: float = PATIENCE_S) -> None:
@@ -151,8 +151,8 @@ class Cluster:
         before: a command that runs the worker's.  environ: settings, e.g. BATCH="50".
         """
         log = self.directory / f"{name}-{len(self._workers)}.log"
-        given = {"BOOTSTRAP": self.bootstrap, "PREFIX": self.prefix, "BATCH": "100", **environ}
-        named = {f"HEADRACE_{key}": value for key, value in given.items()}
+        variables = {"BOOTSTRAP": self.bootstrap, "PREFIX": self.prefix, "BATCH": "100", **environ}
+        named = {f"HEADRACE_{key}": value for key, value in variables.items()}
         worker = Worker(name, self.state_dir(name), log, named, *arguments, before=before)
         self._workers.append(worker)
         return worker
@@ -215,13 +215,13 @@ class Cluster:
 
     def positions(self) -> dict[TopicPartition, int]:
         """Where the tasks go on reading, by their own rows."""
-        found: dict[TopicPartition, int] = {}
+        positions: dict[TopicPartition, int] = {}
         for (partition, key), value in self.fold(CHANGELOG).items():
             table, _, name = key.partition(b"\0")
             if table.decode() == INPUT_POSITIONS.name:
                 offset = decode(value, INPUT_POSITIONS.record).value["next_offset"]
-                found[TopicPartition(self.prefix + name.decode(), partition)] = offset
-        return found
+                positions[TopicPartition(self.prefix + name.decode(), partition)] = offset
+        return positions
 
     def drained(self, *inputs: Topic) -> bool:
         """All records of the inputs are decided, and no timer waits."""
@@ -257,9 +257,9 @@ class Cluster:
     def group_to_end(self) -> None:
         """Move the group's offsets to the end of the input; no worker may run."""
         ends = self.log.ends([TopicPartition(self.prefix + INPUT.name, p) for p in range(4)])
-        moved = [KafkaPartition(*tp, end) for tp, end in ends.items()]
-        wanted = ConsumerGroupTopicPartitions(group_of(self.settings), moved)
-        self._done(lambda: self._admin.alter_consumer_group_offsets([wanted]))
+        offsets = [KafkaPartition(*tp, end) for tp, end in ends.items()]
+        group_offsets = ConsumerGroupTopicPartitions(group_of(self.settings), offsets)
+        self._done(lambda: self._admin.alter_consumer_group_offsets([group_offsets]))
 
     def _done(self, ask: Callable[[], Mapping[str, Future[Any]]]) -> None:
         for future in ask().values():

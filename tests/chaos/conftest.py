@@ -23,8 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    given = config.getoption("chaos_seed", default=None)
-    config.stash[SEED] = random.randrange(1_000_000) if given is None else given
+    seed = config.getoption("chaos_seed", default=None)
+    config.stash[SEED] = random.randrange(1_000_000) if seed is None else seed
 
 
 @pytest.fixture

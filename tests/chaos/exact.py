@@ -51,19 +51,21 @@ def check_stores(cluster: Cluster, name: str) -> None:
     """
     directory = worker_directory(cluster.settings_of(name))
     for partition in range(PARTITIONS):
-        wanted = _changelog(cluster, partition)
-        assert _rows(directory / str(partition)) == wanted
+        expected = _changelog(cluster, partition)
+        assert _rows(directory / str(partition)) == expected
         restored = cluster.directory / "restored" / str(partition)
         state = State(restored, cluster.log, cluster.prefix, partition, (COUNTS, OPEN))
         state.open(0)
         state.close()
-        assert _rows(restored) == wanted
+        assert _rows(restored) == expected
 
 
 def _changelog(cluster: Cluster, partition: int) -> dict[bytes, bytes]:
     table = COUNTS.name.encode() + b"\0"
-    own = {table + key: row for (p, key), row in cluster.fold(ROWS).items() if p == partition}
-    return own | {key: row for (p, key), row in cluster.fold(CHANGELOG).items() if p == partition}
+    counts = {table + key: row for (p, key), row in cluster.fold(ROWS).items() if p == partition}
+    return counts | {
+        key: row for (p, key), row in cluster.fold(CHANGELOG).items() if p == partition
+    }
 
 
 def _rows(path: Path) -> dict[bytes, bytes]:

@@ -87,16 +87,16 @@ def work_off(
 def lag(cluster: Cluster) -> int:
     """As lag tools see it, by the offsets of the group; markers count."""
     tps = [TopicPartition(cluster.prefix + INPUT.name, p) for p in range(PARTITIONS)]
-    ends, told = cluster.log.high_watermarks(tps), cluster.log.committed(tps)
-    return sum(end - told.get(tp, 0) for tp, end in ends.items())
+    ends, committed = cluster.log.high_watermarks(tps), cluster.log.committed(tps)
+    return sum(end - committed.get(tp, 0) for tp, end in ends.items())
 
 
 def _at_rest(cluster: Cluster) -> float:
     worker = cluster.start("at-rest")
     worker.wait_ready(*range(PARTITIONS))
-    rest = _memory_mb(worker, "VmRSS")
+    memory_mb = _memory_mb(worker, "VmRSS")
     worker.end()
-    return rest
+    return memory_mb
 
 
 def _write(cluster: Cluster, records: int, dice: random.Random, pad: int) -> None:
@@ -151,8 +151,8 @@ def _rss_mb(workers: Sequence[Worker]) -> float:
 
 def _memory_mb(worker: Worker, what: str) -> float:
     lines = Path(f"/proc/{worker.pid}/status").read_text(encoding="utf-8").splitlines()
-    found = next(line for line in lines if line.startswith(f"{what}:"))
-    return round(int(found.split()[1]) / 1024, 1)
+    size_line = next(line for line in lines if line.startswith(f"{what}:"))
+    return round(int(size_line.split()[1]) / 1024, 1)
 
 
 def main(arguments: list[str] | None = None) -> None:

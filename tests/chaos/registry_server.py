@@ -78,10 +78,10 @@ def _bound(knows: FakeRegistry, port: int) -> ThreadingHTTPServer:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = _answer(knows, urlsplit(self.path).path)
+            document = _answer(knows, urlsplit(self.path).path)
             missing = {"error_code": 40403, "message": "it is not there"}
-            body = json.dumps(missing if found is None else found).encode()
-            self.send_response(404 if found is None else 200)
+            body = json.dumps(missing if document is None else document).encode()
+            self.send_response(404 if document is None else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -102,10 +102,10 @@ def _answer(knows: FakeRegistry, path: str) -> Any:
             schema = knows.schema(int(id))
             return None if schema is None else {"schema": json.dumps(schema)}
         case ["subjects", subject, "versions"]:
-            return [found.version for found in knows.versions(subject)] or None
+            return [version.version for version in knows.versions(subject)] or None
         case ["subjects", subject, "versions", number]:
-            for found in knows.versions(subject):
-                if found.version == int(number):
-                    text = json.dumps(found.schema)
-                    return {"subject": subject, **found._asdict(), "schema": text}
+            for version in knows.versions(subject):
+                if version.version == int(number):
+                    text = json.dumps(version.schema)
+                    return {"subject": subject, **version._asdict(), "schema": text}
     return None

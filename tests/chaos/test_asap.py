@@ -88,9 +88,9 @@ class Traffic:
             "input": {"n": n},
             "config": {"timeout_seconds": 86_400, "idempotency_key": key},
         }
-        asked = _envelope(task_id, "TaskRequest", request, PLANNER, WORKER)
+        task_request = _envelope(task_id, "TaskRequest", request, PLANNER, WORKER)
         saves = [self._save(task_id, i) for i in range(1, SAVES + 1)]
-        return [asked, *saves, self._response(task_id)]
+        return [task_request, *saves, self._response(task_id)]
 
     def _save(self, task_id: str, i: int) -> Json:
         payload = {"update_type": "progress", "status": "working", "progress": {"percent": i}}
@@ -105,10 +105,10 @@ class Traffic:
 def _said(
     task_id: str, id: str, kind: str, payload: Json, extensions: Json | None
 ) -> dict[str, Any]:
-    told = {"task_id": task_id, **payload}
+    body = {"task_id": task_id, **payload}
     if kind == "TaskUpdate":
-        told["input_request"] = None
-    made = _envelope(id, kind, told, WORKER, PLANNER)
+        body["input_request"] = None
+    made = _envelope(id, kind, body, WORKER, PLANNER)
     return {**made, "correlation_id": task_id, "extensions": extensions}
 
 
@@ -186,8 +186,10 @@ def check(environment: Environment, traffic: Traffic) -> None:
     by_task: dict[str, list[Json]] = defaultdict(list)
     for fact in accepted:
         by_task[fact["task_id"]].append(fact)
-    for told in by_task.values():
-        assert sorted(fact["sequence"] for fact in told) == [*range(1, len(told) + 1)]
+    for facts_of_task in by_task.values():
+        assert sorted(fact["sequence"] for fact in facts_of_task) == [
+            *range(1, len(facts_of_task) + 1)
+        ]
     for topic in DEAD_LETTERS:
         assert environment.records(topic) == []
     check_snapshots(environment, set(by_task))
@@ -207,8 +209,8 @@ def check_snapshots(environment: Environment, tasks: set[str]) -> None:
     for row in rows:
         versions[row["task_id"]].append(row["version"])
     assert set(versions) == tasks
-    wanted = [*range(1, SAVES + 2)]
-    assert all(sorted(found) == wanted for found in versions.values())
+    expected = [*range(1, SAVES + 2)]
+    assert all(sorted(numbers) == expected for numbers in versions.values())
 
 
 def check_keys(facts: Sequence[Json], traffic: Traffic) -> None:

@@ -37,9 +37,9 @@ def test_any_number_of_undecodable_records_does_not_stop_a_worker(
     cluster.drain()
     worker.end()
     assert dead_causes(cluster) == Counter(position(record) for record in bad)
-    kept = {position(b): b.value for b in bad}
+    sent_values = {position(b): b.value for b in bad}
     assert all(
-        record.value == kept[(header(record, CAUSE) or b"").decode()]
+        record.value == sent_values[(header(record, CAUSE) or b"").decode()]
         for record in cluster.tail(DEAD).records
     )
     exact.check(cluster)
@@ -54,14 +54,14 @@ def test_a_version_that_fails_for_all_records_stops_and_a_better_one_decides_the
     worker.end()
     before = cluster.positions()
     cluster.send([cluster.record(f"k{dice.randrange(500)}", poison=1) for _ in range(2000)])
-    broken = cluster.start("only", BATCH="200")
-    assert broken.exit_code() == 3
-    assert "stopped: TooManyDeadLetters" in broken.text()
-    assert "cannot be decided" in broken.text()
+    failing = cluster.start("only", BATCH="200")
+    assert failing.exit_code() == 3
+    assert "stopped: TooManyDeadLetters" in failing.text()
+    assert "cannot be decided" in failing.text()
     assert len(cluster.facts()) == 1000
     dead = dead_causes(cluster)
-    moved = sum(offset - before[tp] for tp, offset in cluster.positions().items())
-    assert moved == dead.total() <= 4 * 20  # what came one by one before it was plain
+    advance = sum(offset - before[tp] for tp, offset in cluster.positions().items())
+    assert advance == dead.total() <= 4 * 20  # what came one by one before it was plain
 
     fixed = cluster.start("only", "tolerant", BATCH="200")
     cluster.drain()

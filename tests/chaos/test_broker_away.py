@@ -99,14 +99,14 @@ def test_a_worker_whose_session_ends_while_its_broker_is_frozen_is_fenced(
         wait_for(lambda: time.monotonic() - gone > FROZEN_S, "the broker was frozen")
         private.signal(signal.SIGCONT)
         heir.wait_ready(*range(PARTITIONS))
-        said = len(zombie.text())
+        length = len(zombie.text())
         zombie.wake()
-        wait_for(lambda: "ready: tasks" in zombie.text()[said:], "the zombie is back")
-        told = zombie.text()[said:]
+        wait_for(lambda: "ready: tasks" in zombie.text()[length:], "the zombie is back")
+        output = zombie.text()[length:]
         # A task gives records up by itself that are old when it wakes, unless it first hears more:
         # that it is fenced, or that the commit it had under way has failed.
-        given_up = told.count(TIMED_OUT) + told.count(COMMIT_FAILED)
-        assert FENCED in told or given_up == PARTITIONS
+        given_up = output.count(TIMED_OUT) + output.count(COMMIT_FAILED)
+        assert FENCED in output or given_up == PARTITIONS
         cluster.send_counts(2000, dice)
         cluster.drain()
         assert FENCED not in heir.text()

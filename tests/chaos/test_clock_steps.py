@@ -55,10 +55,10 @@ def test_deadlines_hold_though_the_clock_is_set_and_set_back(
     cluster.drain()
     assert worker.running
     worker.end()
-    found = exact.check(cluster)
-    assert ids(found, "fired") == soon
-    assert ids(found, "answered") == waiting
-    assert ids(found, "late") == []
+    all_facts = exact.check(cluster)
+    assert ids(all_facts, "fired") == soon
+    assert ids(all_facts, "answered") == waiting
+    assert ids(all_facts, "late") == []
     exact.check_stores(cluster, "only")
 
 
@@ -80,7 +80,7 @@ def test_a_clock_that_is_hours_ahead_loses_nothing(
         worker = cluster.start("only")
     cluster.drain()
     worker.end()
-    found = exact.check(cluster)
-    assert ids(found, "answered") == waiting
-    assert ids(found, "fired") == ids(found, "late") == []
+    all_facts = exact.check(cluster)
+    assert ids(all_facts, "answered") == waiting
+    assert ids(all_facts, "fired") == ids(all_facts, "late") == []
     exact.check_stores(cluster, "only")

@@ -43,8 +43,8 @@ def times(point: str, dice: random.Random) -> int:
 
 def has_a_share(worker: Worker) -> bool:
     """Whether it was ever given some of the tasks, and another worker the rest."""
-    given = [len(numbers.split(",")) for numbers in _ASSIGNED.findall(worker.text())]
-    return any(count < PARTITIONS for count in given)
+    counts = [len(numbers.split(",")) for numbers in _ASSIGNED.findall(worker.text())]
+    return any(count < PARTITIONS for count in counts)
 
 
 def start_both(cluster: Cluster, point: str, crash_at: str) -> tuple[Worker, Worker]:
@@ -114,8 +114,8 @@ def test_nothing_is_lost_or_doubled(cluster: Cluster, dice: random.Random, point
     cluster.send_counts(200, dice)
     cluster.drain()
     victim.end()
-    found = exact.check(cluster)
-    assert {fact.id for fact in found if fact.kind == "fired"} == timed
+    facts = exact.check(cluster)
+    assert {fact.id for fact in facts if fact.kind == "fired"} == timed
     exact.check_stores(cluster, "victim")
 
 

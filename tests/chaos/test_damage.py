@@ -44,9 +44,9 @@ def store_of(cluster: Cluster, task: int) -> Path:
 
 def files_of(cluster: Cluster, task: int) -> list[Path]:
     """That hold its rows."""
-    found = list(store_of(cluster, task).glob("*.sst"))
-    assert found, f"no row of task {task} lies in a file"
-    return found
+    files = list(store_of(cluster, task).glob("*.sst"))
+    assert files, f"no row of task {task} lies in a file"
+    return files
 
 
 def on_files(cluster: Cluster) -> Worker:

@@ -45,8 +45,8 @@ def test_a_full_disk_loses_nothing_and_ends_when_there_is_room(
     cluster.drain()
     worker.end()
     facts = exact.check(cluster)
-    asked = {position(record) for record in cluster.sent[-IDS:]}
-    assert [fact.n for fact in facts if fact.cause in asked] == [ROUNDS + 1] * IDS
+    positions = {position(record) for record in cluster.sent[-IDS:]}
+    assert [fact.n for fact in facts if fact.cause in positions] == [ROUNDS + 1] * IDS
 
 
 def test_a_worker_that_cannot_say_that_it_is_ready_goes_on_when_there_is_room(

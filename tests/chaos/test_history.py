@@ -108,8 +108,8 @@ def test_a_mixed_history_is_whole_though_workers_are_killed_join_and_leave(
             assert verified_amid(site, clients) == [], "a cut of the log while it is written"
             site.settle(clients)
         workers.end()
-        found = site.report(clients, view)
-        assert found == [], render_violations(found)
+        violations = site.report(clients, view)
+        assert violations == [], render_violations(violations)
         check_variety(site, clients)
 
 

@@ -91,9 +91,9 @@ def unaccounted(site: Site, clients: Clients) -> Counter[Sent]:
         for one in site.records(topic)
         if not cause_of(one)  # processors send commands, too
     )
-    told = there - _counted(clients.notes.values())
-    print(f"{len(clients.doubts)} times in doubt, {told.total()} of them are there")
-    return told - _counted(clients.doubts)
+    remaining = there - _counted(clients.notes.values())
+    print(f"{len(clients.doubts)} times in doubt, {remaining.total()} of them are there")
+    return remaining - _counted(clients.doubts)
 
 
 def _counted(outputs: Iterable[Output]) -> Counter[Sent]:
@@ -118,7 +118,7 @@ def test_a_mixed_history_is_whole_though_the_broker_is_killed_amid_it(
         for worker in workers:
             assert worker.running, worker.text()[-3000:]
             worker.end()
-        found = site.report(clients, view)
-        assert found == [], render_violations(found)
+        violations = site.report(clients, view)
+        assert violations == [], render_violations(violations)
         assert unaccounted(site, clients) == Counter()
         assert site.unused() == []

@@ -153,6 +153,6 @@ def test_a_mixed_history_is_whole_though_workers_die_at_their_points(
             bursts.wait()
             site.settle(clients)
         workers.end()
-        found = site.report(clients, view)
-        assert found == [], render_violations(found)
+        violations = site.report(clients, view)
+        assert violations == [], render_violations(violations)
         assert site.unused() == []

@@ -64,9 +64,9 @@ class Struck:
         if fault not in FATAL:
             self._go_past()
         if fault in ASLEEP:
-            said = len(first.text())
+            length = len(first.text())
             first.wake()
-            wait_for(lambda: "ready: tasks" in first.text()[said:], "it is back", 120)
+            wait_for(lambda: "ready: tasks" in first.text()[length:], "it is back", 120)
         self._send()
         first.kill()
         first = site.start_worker("first", "--static")
@@ -127,9 +127,9 @@ def history(
         with Clients(site, dice) as clients:
             struck = Struck(site, clients, fault)
             struck.run()
-        found = site.report(clients, view)
-    print(f"struck: {sorted(struck.places)}\n{render_violations(found)}")
-    return struck.places, found
+        violations = site.report(clients, view)
+    print(f"struck: {sorted(struck.places)}\n{render_violations(violations)}")
+    return struck.places, violations
 
 
 @pytest.mark.timeout(900)
@@ -137,9 +137,9 @@ def history(
 def test_the_same_run_without_a_fault_is_clean(
     broker: str, tmp_path: Path, dice: random.Random, fault: Fault
 ) -> None:
-    struck, found = history(broker, tmp_path, dice, fault)
+    struck, violations = history(broker, tmp_path, dice, fault)
     assert struck
-    assert found == [], render_violations(found)
+    assert violations == [], render_violations(violations)
 
 
 @pytest.mark.timeout(900)
@@ -147,13 +147,15 @@ def test_the_same_run_without_a_fault_is_clean(
 def test_a_seeded_fault_is_found_and_named(
     broker: str, tmp_path: Path, dice: random.Random, fault: Fault
 ) -> None:
-    struck, found = history(broker, tmp_path, dice, fault)
-    named = {one.anomaly for one in found} & TELLING
+    struck, violations = history(broker, tmp_path, dice, fault)
+    named = {one.anomaly for one in violations} & TELLING
     assert WANTED[fault] <= named <= WANTED[fault] | ALSO.get(fault, frozenset()), (
-        render_violations(found)
+        render_violations(violations)
     )
     answers = {
-        one.place for one in found if one.anomaly in (Anomaly.UNANSWERED, Anomaly.ANSWERED_TWICE)
+        one.place
+        for one in violations
+        if one.anomaly in (Anomaly.UNANSWERED, Anomaly.ANSWERED_TWICE)
     }
     assert struck
-    assert struck <= answers, render_violations(found)
+    assert struck <= answers, render_violations(violations)

@@ -41,8 +41,8 @@ def test_every_record_is_decided_once_though_workers_are_killed_join_and_leave(
     cluster.drain()
     first.wait_ready(*range(PARTITIONS))  # it restores what the second one has left behind
     first.end()
-    found = exact.check(cluster)
-    assert {fact.id for fact in found if fact.kind == "fired"} == timed
+    all_facts = exact.check(cluster)
+    assert {fact.id for fact in all_facts if fact.kind == "fired"} == timed
     exact.check_stores(cluster, "first")
 
 

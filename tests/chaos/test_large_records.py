@@ -47,9 +47,9 @@ _NEAR = (-3000, -2100, -1500, -700, -300, -100, -50, 0, 50)
 def dead(cluster: Cluster) -> dict[str, Record]:
     """By the position of the record; fails when one is there twice."""
     records = cluster.tail(_DEAD).catch_up()
-    found = {(header(r, CAUSE) or b"").decode(): r for r in records}
-    assert len(found) == len(records)
-    return found
+    letters = {(header(r, CAUSE) or b"").decode(): r for r in records}
+    assert len(letters) == len(records)
+    return letters
 
 
 def dense(dice: random.Random, size: int) -> bytes:
@@ -93,12 +93,12 @@ def test_what_no_topic_takes_is_refused_to_who_sends_it(
 def test_undecodable_records_of_any_size_become_dead_letters(
     cluster: Cluster, dice: random.Random
 ) -> None:
-    name, most = cluster.prefix + INPUT.name, INPUT.max_bytes - _BATCH
+    name, max_bytes = cluster.prefix + INPUT.name, INPUT.max_bytes - _BATCH
     whole = cluster.log.append(
         [
-            Output(name, b"k", dice.randbytes(most)),
-            Output(name, dice.randbytes(most // 2), dice.randbytes(most // 2)),
-            Output(name, dice.randbytes(most), b""),
+            Output(name, b"k", dice.randbytes(max_bytes)),
+            Output(name, dice.randbytes(max_bytes // 2), dice.randbytes(max_bytes // 2)),
+            Output(name, dice.randbytes(max_bytes), b""),
         ]
     )
     limit = _DEAD.max_bytes
@@ -107,15 +107,15 @@ def test_undecodable_records_of_any_size_become_dead_letters(
     worker = cluster.start("only")
     cluster.drain()
     worker.end()
-    found = dead(cluster)
-    assert found.keys() == {*map(position, whole), *grown}
+    letters = dead(cluster)
+    assert letters.keys() == {*map(position, whole), *grown}
     for record in whole:
-        letter = found[position(record)]
+        letter = letters[position(record)]
         assert (letter.key, letter.value) == (record.key, record.value)
-    kept = [at for at in grown if header(found[at], OVERSIZE) is None]
-    assert grown[0] in kept  # some fit
-    assert grown[-1] not in kept  # and some do not: they say where they lie
-    assert header(found[grown[-1]], OVERSIZE) == str(limit + (20 << 20)).encode()
+    whole_letters = [at for at in grown if header(letters[at], OVERSIZE) is None]
+    assert grown[0] in whole_letters  # some fit
+    assert grown[-1] not in whole_letters  # and some do not: they say where they lie
+    assert header(letters[grown[-1]], OVERSIZE) == str(limit + (20 << 20)).encode()
     exact.check(cluster)
 
 
@@ -174,11 +174,11 @@ def commands(topic: Topic, dice: random.Random, settings: Settings) -> list[Outp
     text = base64.b64encode(dice.randbytes(topic.max_bytes * 3 // 4 - ROOM)).decode()
     grown = list(padded(edge.kind.form(example), text))
     dice.shuffle(grown)
-    found: list[Output] = []
-    while len(found) < 2:
+    outputs: list[Output] = []
+    while len(outputs) < 2:
         with contextlib.suppress(InvalidInput):  # where only certain words may stand
-            found.append(as_it_is(topic, grown.pop(), settings))
-    return found
+            outputs.append(as_it_is(topic, grown.pop(), settings))
+    return outputs
 
 
 @pytest.mark.timeout(1200)

@@ -48,16 +48,16 @@ def opened(environment: Environment, topic: Topic, *numbers: int, **more: float)
 
 def await_gate(environment: Environment, worker: Worker, topic: Topic, partition: int) -> None:
     """Until the worker says that timers which are due wait for this partition."""
-    found = re.search(r"metrics at (http://\S+)", worker.text())
-    assert found is not None, worker.text()
-    url = found[1]
+    match = re.search(r"metrics at (http://\S+)", worker.text())
+    assert match is not None, worker.text()
+    url = match[1]
     labels = f'{{partition="{partition}",topic="{topic.name}"}}'
     figure = re.compile(re.escape(GATE.name + labels) + r" (\S+)")
 
     def waits() -> bool:
         with urlopen(url, timeout=60) as answer:
-            told = figure.search(answer.read().decode())
-        return told is not None and float(told[1]) > 0
+            sample = figure.search(answer.read().decode())
+        return sample is not None and float(sample[1]) > 0
 
     environment.until(waits, f"timers wait for {topic.name}/{partition}")
 
@@ -95,9 +95,9 @@ def test_an_answer_behind_an_open_transaction_is_in_time(
     environment.send([environment.packet(answer) for answer in answers])
     environment.until(lambda: states(environment)[pid(4)] == "EXPIRED", "the control's deadline")
     await_gate(environment, worker, APC_PACKETS, HIDDEN)
-    found = states(environment)
-    assert found[pid(2)] == "ARCHIVED", "the machine was too slow for the test"
-    assert {found[pid(1)], found[pid(3)]} == {"ROUTED"}
+    packet_states = states(environment)
+    assert packet_states[pid(2)] == "ARCHIVED", "the machine was too slow for the test"
+    assert {packet_states[pid(1)], packet_states[pid(3)]} == {"ROUTED"}
 
     if end != "time out":
         getattr(left, end)()

@@ -48,9 +48,9 @@ class Sender:
     def _packet(self, partition: int, id: int | None) -> Output:
         while partition_of(f"s{self._count}".encode(), PARTITIONS) != partition:
             self._count += 1
-        given = packet("IDEA", self._count, session=f"s{self._count}")
+        idea = packet("IDEA", self._count, session=f"s{self._count}")
         self._count += 1
-        output = self._environment.packet(given)
+        output = self._environment.packet(idea)
         assert output.value is not None
         head = output.value[1:5] if id is None else id.to_bytes(4, "big")
         return output._replace(value=b"\0" + head + output.value[5:])
@@ -58,8 +58,8 @@ class Sender:
 
 def accepted(environment: Environment, places: Sequence[str]) -> bool:
     """Waits until each is answered, once."""
-    found = environment.await_answers(places)
-    return all(kind == "fact" and fact["verdict"] == "accepted" for kind, fact in found)
+    answers = environment.await_answers(places)
+    return all(kind == "fact" and fact["verdict"] == "accepted" for kind, fact in answers)
 
 
 def test_what_needs_a_registry_that_is_away_waits_and_nothing_else_does(
@@ -70,7 +70,7 @@ def test_what_needs_a_registry_that_is_away_waits_and_nothing_else_does(
         Environment(broker, tmp_path) as environment,
         registry.used(environment.prefix),
     ):
-        known, asked, later = (registry.add_worded(PACKET, f"As told by {n}.") for n in range(3))
+        known, known_id, later = (registry.add_worded(PACKET, f"As told by {n}.") for n in range(3))
         sender = Sender(environment)
         worker = environment.start("only", "--static", SCHEMA_REGISTRY_URL=registry.url)
         worker.wait_ready(*ALL)
@@ -79,7 +79,7 @@ def test_what_needs_a_registry_that_is_away_waits_and_nothing_else_does(
         registry.die()
         assert accepted(environment, sender.send(ALL, 10) + sender.send(ALL, 10, known))
         assert WAITS not in worker.text()
-        waiting = sender.send([STRUCK], 5, asked) + sender.send([STRUCK], 20)
+        waiting = sender.send([STRUCK], 5, known_id) + sender.send([STRUCK], 20)
         worker.wait_text(f"task {STRUCK} {WAITS}")
         others = [number for number in ALL if number != STRUCK]
         assert accepted(environment, sender.send(others, 20) + sender.send(others, 20, known))
@@ -87,7 +87,7 @@ def test_what_needs_a_registry_that_is_away_waits_and_nothing_else_does(
         assert causes.isdisjoint(waiting)
 
         registry.come_back()
-        assert accepted(environment, waiting + sender.send(ALL, 10, asked))
+        assert accepted(environment, waiting + sender.send(ALL, 10, known_id))
 
         registry.die()
         waiting = sender.send(ALL, 5, later) + sender.send(ALL, 20)
@@ -95,7 +95,7 @@ def test_what_needs_a_registry_that_is_away_waits_and_nothing_else_does(
         worker.kill()
         worker = environment.start("only", "--static", SCHEMA_REGISTRY_URL=registry.url)
         worker.wait_text("waiting for the schema registry: no registry answers")
-        waiting += sender.send(ALL, 20, asked)
+        waiting += sender.send(ALL, 20, known_id)
         registry.come_back()
         assert accepted(environment, waiting)
         worker.wait_ready(*ALL)

@@ -66,8 +66,8 @@ def test_workers_go_on_while_one_broker_after_another_is_down(
     second.end()
     first.wait_ready(*range(PARTITIONS))
     first.end()
-    found = exact.check(cluster)
-    assert sorted(fact.id for fact in found if fact.kind == "fired") == sorted(timed)
+    all_facts = exact.check(cluster)
+    assert sorted(fact.id for fact in all_facts if fact.kind == "fired") == sorted(timed)
     exact.check_stores(cluster, "first")
 
 
@@ -83,8 +83,10 @@ def test_below_the_least_in_sync_workers_wait_and_then_go_on(
     one, other = dice.sample(BROKERS, 2)
     brokers.kill(one, other)
     wait_in_sync(brokers, names(cluster), MIN_IN_SYNC - 1)
-    said = len(worker.text())
-    wait_for(lambda: "is closed and opens again" in worker.text()[said:], "it waits", _LONG_S, 0.1)
+    length = len(worker.text())
+    wait_for(
+        lambda: "is closed and opens again" in worker.text()[length:], "it waits", _LONG_S, 0.1
+    )
     stood = facts.poll()
     assert stood < count
     brokers.restart(one)

@@ -78,8 +78,8 @@ def passed(second: int) -> bool:
     return int(time.time()) > second
 
 
-def hits(found: SapHistory) -> list[Json]:
-    outcomes = found.values(SAP_OUTCOMES)
+def hits(history: SapHistory) -> list[Json]:
+    outcomes = history.values(SAP_OUTCOMES)
     return [one for one in outcomes if one["meta"]["headrace"]["rule"] == "cache_hit"]
 
 
@@ -124,10 +124,10 @@ def test_a_store_that_is_killed_is_done_once(cache: Cache) -> None:
     worker = cache.start("only", "--static")
     environment.send(records)
     cache.ask([1, 1], mode="only")
-    found = cache.final_history(worker)
-    assert checker_sap.check(found) == []
-    assert found.values(SAP_CACHE) == [row]
-    assert len(hits(found)) == 2
+    history = cache.final_history(worker)
+    assert checker_sap.check(history) == []
+    assert history.values(SAP_CACHE) == [row]
+    assert len(hits(history)) == 2
 
 
 def test_compaction_leaves_every_version_as_it_was_written(cache: Cache) -> None:
@@ -153,13 +153,13 @@ def test_compaction_leaves_every_version_as_it_was_written(cache: Cache) -> None
     cache.ask(range(DOCUMENTS), mode="only")
     cache.drain()
     cache.ask(range(DOCUMENTS), mode="prefer", maxAgeSec=0)
-    found = cache.final_history(worker)
-    used = [one["constitutionalEvidence"]["cache"]["version"] for one in hits(found)]
+    history = cache.final_history(worker)
+    used = [one["constitutionalEvidence"]["cache"]["version"] for one in hits(history)]
     assert used == [VERSIONS] * DOCUMENTS
-    kept = [entry for entry in found.of(SAP_CACHE) if entry.key != CONTROL]
-    found.entries[SAP_CACHE.name] = kept
-    assert len(kept) == DOCUMENTS * (VERSIONS + 1)
-    assert checker_sap.check(found) == []
+    entries = [entry for entry in history.of(SAP_CACHE) if entry.key != CONTROL]
+    history.entries[SAP_CACHE.name] = entries
+    assert len(entries) == DOCUMENTS * (VERSIONS + 1)
+    assert checker_sap.check(history) == []
 
 
 def alter(environment: Environment, settings: dict[str, str]) -> None:

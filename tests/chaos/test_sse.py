@@ -114,15 +114,15 @@ def test_a_topic_that_was_created_anew_ends_its_streams(
             await client.records(5)
             await asyncio.to_thread(bench.recreate)
             await asyncio.to_thread(bench.write, "s", records)
-            rest = await client.rest()
-            assert rest[-1] == Frame(id="s:5")
-            assert {frame.data for frame in rest} == {None}
+            frames = await client.rest()
+            assert frames[-1] == Frame(id="s:5")
+            assert {frame.data for frame in frames} == {None}
             if records < 5:
                 with pytest.raises(CursorAhead):
                     await connect(tail, Filters("s"), cursor="s:5")
             anew = await connect(tail, Filters("s"), "earliest")
-            found = places(await anew.records(records))
-            assert found == [("s", n) for n in range(1, records + 1)]
+            event_places = places(await anew.records(records))
+            assert event_places == [("s", n) for n in range(1, records + 1)]
         bench.close()
 
     asyncio.run(asyncio.wait_for(scenario(), PATIENCE_S))

@@ -19,7 +19,7 @@ def test_an_answer_that_lay_in_the_log_in_time_counts_though_the_worker_was_down
     cluster: Cluster, dice: random.Random
 ) -> None:
     waiting = [f"t{i}" for i in range(6000)]
-    answered = set(dice.sample(waiting, 4000))
+    in_time = set(dice.sample(waiting, 4000))
     limit_ms = 8000
     worker = cluster.start("only")
     worker.wait_ready()
@@ -28,7 +28,7 @@ def test_an_answer_that_lay_in_the_log_in_time_counts_though_the_worker_was_down
     worker.end()
     # The answers lie behind a backlog, so that a due timer would fire long before they are read.
     cluster.send_counts(10_000, dice)
-    cluster.send([cluster.record(ident, answer="yes") for ident in sorted(answered)])
+    cluster.send([cluster.record(ident, answer="yes") for ident in sorted(in_time)])
     records = cluster.tail(INPUT).catch_up()
     first_due = min(r.timestamp for r in records) + limit_ms
     last_due = max(r.timestamp for r in records if r.offset < len(waiting)) + limit_ms
@@ -41,7 +41,7 @@ def test_an_answer_that_lay_in_the_log_in_time_counts_though_the_worker_was_down
     facts = exact.check(cluster)
     kinds = ("answered", "fired", "late")
     by_kind = {kind: [f.id for f in facts if f.kind == kind] for kind in kinds}
-    assert set(by_kind["answered"]) == answered
-    assert sorted(by_kind["fired"]) == sorted(set(waiting) - answered)
+    assert set(by_kind["answered"]) == in_time
+    assert sorted(by_kind["fired"]) == sorted(set(waiting) - in_time)
     assert by_kind["late"] == []
     exact.check_stores(cluster, "only")

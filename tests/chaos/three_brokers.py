@@ -51,8 +51,8 @@ class Node:
         self._home = Home(directory)
         self._home.make()
         self._home.logging.write_text(config.LOGGING)
-        own = config.COMMON | _SET | settings | {"log.dirs": str(self._home.data)}
-        self._home.properties.write_text(config.properties(own))
+        values = config.COMMON | _SET | settings | {"log.dirs": str(self._home.data)}
+        self._home.properties.write_text(config.properties(values))
         self._classpath = kafka_distribution.classpath(self._home, print)
         self._child: Child | None = None
 
@@ -151,17 +151,17 @@ class ThreeBrokers:
     def in_sync(self, topics: Collection[str]) -> int:
         """The least number of replicas in sync of all partitions; 0 when nobody answers."""
         try:
-            asked = self._asked().describe_topics(TopicCollection(list(topics)))
-            found = [future.result(_ANSWER_S) for future in asked.values()]
+            futures = self._asked().describe_topics(TopicCollection(list(topics)))
+            descriptions = [future.result(_ANSWER_S) for future in futures.values()]
         except (KafkaException, TimeoutError):
             return 0
-        return min(len(p.isr) for topic in found for p in topic.partitions)
+        return min(len(p.isr) for topic in descriptions for p in topic.partitions)
 
     def replicas(self, topics: Collection[str]) -> set[int]:
         """How many replicas the partitions of these topics have."""
-        asked = self._asked().describe_topics(TopicCollection(list(topics)))
-        found = [future.result(_ANSWER_S) for future in asked.values()]
-        return {len(p.replicas) for topic in found for p in topic.partitions}
+        futures = self._asked().describe_topics(TopicCollection(list(topics)))
+        descriptions = [future.result(_ANSWER_S) for future in futures.values()]
+        return {len(p.replicas) for topic in descriptions for p in topic.partitions}
 
     def _alive(self) -> set[int]:
         """As the cluster sees it."""

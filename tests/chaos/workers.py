@@ -33,8 +33,8 @@ class Worker(Process):
 
     def ready(self) -> list[int] | None:
         """The tasks it last said to be ready; None before that."""
-        found = _READY.findall(self.text())
-        return [int(n) for n in found[-1].split(",") if n] if found else None
+        matches = _READY.findall(self.text())
+        return [int(n) for n in matches[-1].split(",") if n] if matches else None
 
     def wait_ready(self, *tasks: int) -> None:
         """Until it has said that these tasks (any, if none are named) are ready."""
