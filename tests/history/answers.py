@@ -34,15 +34,15 @@ def check(source: Source, notes: Notes) -> Iterator[Violation]:
             elif count > 1:
                 yield Violation(Anomaly.ANSWERED_TWICE, place, f"it has {count} answers")
         for place in notes.keys() & records.keys():
-            sent, kept = notes[place], records[place]
-            if (sent.key, sent.value) != (kept.key, kept.value):
+            sent, stored = notes[place], records[place]
+            if (sent.key, sent.value) != (stored.key, stored.value):
                 yield Violation(Anomaly.NOT_KEPT, place, "another record lies there")
     for place in notes.keys() - places:
         yield Violation(Anomaly.NOT_KEPT, place, "it was acknowledged and is not there")
 
 
 def _answers(source: Source, topic: Topic, facts: tuple[Topic, ...]) -> Counter[str]:
-    found = Counter(cause_of(letter) for letter in source.records(dead_letters_of(topic)))
+    letters = Counter(cause_of(letter) for letter in source.records(dead_letters_of(topic)))
     name = f"{source.prefix}{topic.name}/"
     for each in facts:
         records = source.records(each)
@@ -51,8 +51,8 @@ def _answers(source: Source, topic: Topic, facts: tuple[Topic, ...]) -> Counter[
             assert not isinstance(read, Undecodable), position(record)
             cause = cause_of(record)
             if cause.startswith(name) and _answers_a_command(read.value):
-                found[cause] += 1
-    return +found
+                letters[cause] += 1
+    return +letters
 
 
 def _answers_a_command(fact: Mapping[str, Any]) -> bool:

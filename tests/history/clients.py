@@ -137,12 +137,12 @@ class Clients:
         """Manifests, and for those of Summit their verdicts: callers wait for them."""
         self._logs["asap"].append(self._asap.manifests())
         records = self._logs["summit"].append(self._summit.manifests.first())
-        wanted = {position(record) for record in records}
+        expected = {position(record) for record in records}
         tail = self._environment.tail(SUMMIT_EVENTS)
 
         def has_verdicts() -> bool:
             tail.poll()
-            return wanted <= {(header(one, CAUSE) or b"").decode() for one in tail.records}
+            return expected <= {(header(one, CAUSE) or b"").decode() for one in tail.records}
 
         wait_for(has_verdicts, "verdicts on manifests", 120)
         self._summit.manifests.noted(records)
@@ -154,9 +154,9 @@ class Clients:
 
     def _say(self, name: str, saying: Callable[[], Iterable[Sequence[Output]]]) -> None:
         log = self._logs[name]
-        for said in saying():
-            for start in range(0, len(said), AT_ONCE):
-                log.append(said[start : start + AT_ONCE])
+        for batch in saying():
+            for start in range(0, len(batch), AT_ONCE):
+                log.append(batch[start : start + AT_ONCE])
 
     def _sayings(self) -> Mapping[str, Callable[[], Iterator[Sequence[Output]]]]:
         """What each client says in a burst: parts, each of which the ones before precede."""
@@ -184,12 +184,12 @@ class Clients:
         yield self._sap.comments(TASKS // 6)
 
     def _say_envelopes(self) -> Iterator[Sequence[Output]]:
-        told = self._asap.stories(STORIES, RICH) + self._asap.families(FAMILIES)
-        for phase in asap_traffic.in_phases(told):
-            lines = [line for said in phase for line in asap_traffic.lines(said)]
+        stories = self._asap.stories(STORIES, RICH) + self._asap.families(FAMILIES)
+        for phase in asap_traffic.in_phases(stories):
+            lines = [line for story in phase for line in asap_traffic.lines(story)]
             yield [record for line in lines for record in self._asap.records(line)]
 
     def _say_calls(self) -> Iterator[Sequence[Output]]:
         for phase in asap_traffic.in_phases(self._summit.stories(RUNS, RICH)):
-            said = [record for each in phase for record in self._summit.records(each)]
-            yield [*said, *self._summit.manifests.churn()]
+            records = [record for each in phase for record in self._summit.records(each)]
+            yield [*records, *self._summit.manifests.churn()]

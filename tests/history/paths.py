@@ -71,9 +71,9 @@ def _legal(source: Source) -> Iterator[Violation]:
         stands: dict[tuple[object, ...], str] = {}
         for place, fact in facts(source, topic):
             for move in moves(fact):
-                told = _wrong(move, stands.get(move.key))
-                if told is not None:
-                    yield Violation(Anomaly.ILLEGAL_STEP, place, f"{move.key} {told}")
+                detail = _wrong(move, stands.get(move.key))
+                if detail is not None:
+                    yield Violation(Anomaly.ILLEGAL_STEP, place, f"{move.key} {detail}")
                 stands[move.key] = move.end
 
 
@@ -103,8 +103,8 @@ def _numbered(source: Source) -> Iterator[Violation]:
     for place, fact in facts(source, RTES_EVENTS):
         session, before = fact["session_id"], last.get(fact["session_id"], 0)
         if fact["sequence"] != before + 1:
-            told = f"{session} has {fact['sequence']} after {before}"
-            yield Violation(Anomaly.SEQUENCE, place, told)
+            detail = f"{session} has {fact['sequence']} after {before}"
+            yield Violation(Anomaly.SEQUENCE, place, detail)
         last[session] = fact["sequence"]
 
 
@@ -119,9 +119,9 @@ def facts(source: Source, topic: Topic) -> Iterator[tuple[str, Json]]:
 
 def _apc(fact: Json) -> Iterator[Move]:
     key = ("packet", fact["session_id"], fact["packet_id"])
-    for moved in fact["transitions"]:
-        start, end = moved["from_state"], moved["to_state"]
-        yield Move(apc_packet.MACHINE, key, moved["event"], start, end, _NONE)
+    for transition in fact["transitions"]:
+        start, end = transition["from_state"], transition["to_state"]
+        yield Move(apc_packet.MACHINE, key, transition["event"], start, end, _NONE)
     for note in fact["coordination"]:
         if note["applied"]:
             inter = note["machine"] == "inter"
@@ -140,8 +140,8 @@ def _sap(outcome: Json) -> Iterator[Move]:
 
 
 def _asap(fact: Json) -> Iterator[Move]:
-    for moved in fact["transitions"]:
-        start, end = moved["from_status"], moved["to_status"]
+    for transition in fact["transitions"]:
+        start, end = transition["from_status"], transition["to_status"]
         yield Move(asap_task.MACHINE, (fact["task_id"],), None, start, end, _NONE)
     if fact["rule"] in _CALLS:
         event, end = _CALLS[fact["rule"]]
@@ -162,9 +162,9 @@ def _turn(verdict: Json) -> Iterator[Move]:
     """How a turn begins: one that was held is logged without another verdict.  What is missed is
     missed again whenever it is sent, and no step."""
     if verdict["verdict"] == "accepted":
-        states, said = saop_turn.TurnState, saop_turn.TurnEvent
-        held = verdict["rule"] == "turn_held"
-        event, end = (said.AHEAD, states.HELD) if held else (said.DUE, states.LOGGED)
+        states, events = saop_turn.TurnState, saop_turn.TurnEvent
+        is_held = verdict["rule"] == "turn_held"
+        event, end = (events.AHEAD, states.HELD) if is_held else (events.DUE, states.LOGGED)
         key = ("turn", verdict["task_id"], verdict["turn_index"])
         yield Move(saop_turn.MACHINE, key, event, states.NEW, end, states.NEW)
 
@@ -194,19 +194,19 @@ def _task(event: Json, payload: Json) -> Move:
 
 
 def _invoked(event: Json, payload: Json) -> Move:
-    states, said = rtes_call.CallState, rtes_call.CallEvent.INVOKED
+    states, event_kind = rtes_call.CallState, rtes_call.CallEvent.INVOKED
     start, end = states.NONE, states.OPEN
     if "out_of_order" in event["flags"]:
         start, end = states.UNPAIRED, states.CLOSED
-    return Move(rtes_call.MACHINE, _call(event, payload), said, start, end, states.NONE)
+    return Move(rtes_call.MACHINE, _call(event, payload), event_kind, start, end, states.NONE)
 
 
 def _completed(event: Json, payload: Json) -> Move:
-    states, said = rtes_call.CallState, rtes_call.CallEvent.COMPLETED
+    states, event_kind = rtes_call.CallState, rtes_call.CallEvent.COMPLETED
     start, end = states.OPEN, states.CLOSED
     if "unpaired" in event["flags"]:
         start, end = states.NONE, states.UNPAIRED
-    return Move(rtes_call.MACHINE, _call(event, payload), said, start, end, states.NONE)
+    return Move(rtes_call.MACHINE, _call(event, payload), event_kind, start, end, states.NONE)
 
 
 def _call(event: Json, payload: Json) -> tuple[object, ...]:
@@ -215,11 +215,11 @@ def _call(event: Json, payload: Json) -> tuple[object, ...]:
 
 def _thought(event: Json, payload: Json) -> Move:
     """A stream is that of an agent's turn in one task, or in none."""
-    states, said = rtes_thought.ThoughtState, rtes_thought.ThoughtEvent
+    states, events = rtes_thought.ThoughtState, rtes_thought.ThoughtEvent
     turn = (payload["agent_id"], payload["turn_index"], event["task_id"])
     key = ("thought", event["session_id"], *turn)
     final = payload["is_final"]
-    by, end = (said.FINAL_CHUNK, states.CLOSED) if final else (said.CHUNK, states.OPEN)
+    by, end = (events.FINAL_CHUNK, states.CLOSED) if final else (events.CHUNK, states.OPEN)
     return Move(rtes_thought.MACHINE, key, by, None, end, states.NONE)
 
 

@@ -64,51 +64,51 @@ def check(source: Source, expected: Expected) -> Iterator[Violation]:
             for anomaly, run in checks():
                 yield from (Violation(anomaly, name, problem) for problem in run())
         except Exception as exc:  # a broken history need not be one that can be followed
-            told = f"it cannot be followed: {type(exc).__name__}: {exc}"
-            yield Violation(Anomaly.VERDICT, name, told)
+            detail = f"it cannot be followed: {type(exc).__name__}: {exc}"
+            yield Violation(Anomaly.VERDICT, name, detail)
 
 
 def _apc(source: Source) -> Iterator[tuple[Anomaly, Check]]:
-    found = history.read(Part(source, "apc", APC_PACKETS))
-    found.raw = {}
-    yield Anomaly.VERDICT, lambda: checker.answered_once(found)
-    yield Anomaly.VERDICT, lambda: checker.verdicts_follow(found)
-    yield Anomaly.ILLEGAL_STEP, lambda: checker.histories_legal(found)
-    yield Anomaly.ILLEGAL_STEP, lambda: checker_sessions.notes_legal(found)
-    yield Anomaly.OUTPUT, lambda: checker.events_once(found)
-    yield Anomaly.OUTPUT, lambda: checker.deliveries_kept(found)
-    yield Anomaly.OUTPUT, lambda: checker_sessions.moves_reported(found)
-    yield Anomaly.TABLE, lambda: checker.timers_armed(found)
-    yield Anomaly.TABLE, lambda: checker.rows_fold(found)
-    yield Anomaly.TABLE, lambda: checker_sessions.coordination_folds(found)
-    yield Anomaly.TABLE, lambda: checker_sessions.throttles_fold(found)
-    yield Anomaly.TABLE, lambda: checker_lineage.lineage(found)
+    apc_history = history.read(Part(source, "apc", APC_PACKETS))
+    apc_history.raw = {}
+    yield Anomaly.VERDICT, lambda: checker.answered_once(apc_history)
+    yield Anomaly.VERDICT, lambda: checker.verdicts_follow(apc_history)
+    yield Anomaly.ILLEGAL_STEP, lambda: checker.histories_legal(apc_history)
+    yield Anomaly.ILLEGAL_STEP, lambda: checker_sessions.notes_legal(apc_history)
+    yield Anomaly.OUTPUT, lambda: checker.events_once(apc_history)
+    yield Anomaly.OUTPUT, lambda: checker.deliveries_kept(apc_history)
+    yield Anomaly.OUTPUT, lambda: checker_sessions.moves_reported(apc_history)
+    yield Anomaly.TABLE, lambda: checker.timers_armed(apc_history)
+    yield Anomaly.TABLE, lambda: checker.rows_fold(apc_history)
+    yield Anomaly.TABLE, lambda: checker_sessions.coordination_folds(apc_history)
+    yield Anomaly.TABLE, lambda: checker_sessions.throttles_fold(apc_history)
+    yield Anomaly.TABLE, lambda: checker_lineage.lineage(apc_history)
 
 
 def _sap(source: Source) -> Iterator[tuple[Anomaly, Check]]:
-    found = sap_history.read(Part(source, "sap"))
-    yield Anomaly.VERDICT, lambda: sap_check_commands.check(found)
-    yield Anomaly.OUTPUT, lambda: sap_check_tasks.check(found)
-    yield Anomaly.TABLE, lambda: sap_check_cache.check(found)
-    yield Anomaly.TABLE, lambda: sap_check_learning.check(found)
+    history = sap_history.read(Part(source, "sap"))
+    yield Anomaly.VERDICT, lambda: sap_check_commands.check(history)
+    yield Anomaly.OUTPUT, lambda: sap_check_tasks.check(history)
+    yield Anomaly.TABLE, lambda: sap_check_cache.check(history)
+    yield Anomaly.TABLE, lambda: sap_check_learning.check(history)
 
 
 def _asap(source: Source) -> Iterator[tuple[Anomaly, Check]]:
-    found = asap_history.read(Part(source, "asap"))
-    yield Anomaly.VERDICT, lambda: asap_check_commands.check(found)
-    fold = AsapFold(found)
+    history = asap_history.read(Part(source, "asap"))
+    yield Anomaly.VERDICT, lambda: asap_check_commands.check(history)
+    fold = AsapFold(history)
     yield Anomaly.ILLEGAL_STEP, lambda: fold.faults
-    yield Anomaly.VERDICT, lambda: asap_check_keys.check(found, fold)
-    yield Anomaly.OUTPUT, lambda: asap_check_outcome.check(found, fold)
+    yield Anomaly.VERDICT, lambda: asap_check_keys.check(history, fold)
+    yield Anomaly.OUTPUT, lambda: asap_check_outcome.check(history, fold)
 
 
 def _summit(source: Source, timeout_s: int) -> Iterator[tuple[Anomaly, Check]]:
-    found = summit_history.read(Part(source, "summit"))
-    yield Anomaly.VERDICT, lambda: summit_check_commands.check(found)
-    fold = SummitFold(found, timeout_s)
+    history = summit_history.read(Part(source, "summit"))
+    yield Anomaly.VERDICT, lambda: summit_check_commands.check(history)
+    fold = SummitFold(history, timeout_s)
     yield Anomaly.ILLEGAL_STEP, lambda: [*fold.faults, *fold.registry.faults]
-    yield Anomaly.OUTPUT, lambda: summit_check_outcome.check(found, fold)
-    yield Anomaly.OUTPUT, lambda: summit_check_evidence.check(found)
+    yield Anomaly.OUTPUT, lambda: summit_check_outcome.check(history, fold)
+    yield Anomaly.OUTPUT, lambda: summit_check_evidence.check(history)
 
 
 def _saop(

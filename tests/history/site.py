@@ -123,8 +123,10 @@ class Site(Environment):
         """At rest nothing is left out of the verification."""
         report = self._verification()
         left: int = report["unchecked"]
-        told = [Violation(Anomaly.TABLE, "verify", f"leaves {left} unchecked")] if left else []
-        return [*self._findings(report), *told]
+        violations = (
+            [Violation(Anomaly.TABLE, "verify", f"leaves {left} unchecked")] if left else []
+        )
+        return [*self._findings(report), *violations]
 
     def report(self, clients: Clients, view: View) -> list[Violation]:
         """Everything that is wrong, clause by clause.  All workers have ended."""

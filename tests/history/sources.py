@@ -31,16 +31,16 @@ class Part:
 
     def __init__(self, source: Source, origin: str, draws: Topic | None = None) -> None:
         self._source, self._origin = source, origin
-        own = "" if draws is None else f"{full_name(draws, source.prefix)}/"
-        self._causes = (own, f"timer/{origin}")
+        cause_prefix = "" if draws is None else f"{full_name(draws, source.prefix)}/"
+        self._causes = (cause_prefix, f"timer/{origin}")
 
     def records(self, topic: Topic) -> list[Record]:
-        found = self._source.records(topic)
+        records = self._source.records(topic)
         if topic in (RTES_RAW, RTES_EVENTS):
-            return self._told(topic, found)
+            return self._told(topic, records)
         if topic is LINEAGE_EDGES:
-            return [one for one in found if cause_of(one).startswith(self._causes)]
-        return found
+            return [one for one in records if cause_of(one).startswith(self._causes)]
+        return records
 
     def _told(self, topic: Topic, records: list[Record]) -> list[Record]:
         values = decode_many([record.value for record in records], topic.record or "")

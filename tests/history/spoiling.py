@@ -22,21 +22,21 @@ class Spoiled:
         self._sound, self._topic, self._change = sound, topic, change
 
     def records(self, topic: Topic) -> list[Record]:
-        found = self._sound.records(topic)
-        return self._change(list(found)) if topic is self._topic else found
+        records = self._sound.records(topic)
+        return self._change(list(records)) if topic is self._topic else records
 
 
-def without(wanted: Callable[[Any], bool], topic: Topic) -> Change:
+def without(matches: Callable[[Any], bool], topic: Topic) -> Change:
     def change(records: list[Record]) -> list[Record]:
-        gone = next(one for one in records if wanted(_value(topic, one)))
+        gone = next(one for one in records if matches(_value(topic, one)))
         return [one for one in records if one is not gone]
 
     return change
 
 
-def changed(wanted: Callable[[Any], bool], topic: Topic, spoil: Callable[[Any], None]) -> Change:
+def changed(matches: Callable[[Any], bool], topic: Topic, spoil: Callable[[Any], None]) -> Change:
     def change(records: list[Record]) -> list[Record]:
-        at = next(n for n, one in enumerate(records) if wanted(_value(topic, one)))
+        at = next(n for n, one in enumerate(records) if matches(_value(topic, one)))
         value, one = _value(topic, records[at]), records[at]
         spoil(value)
         again = LogRecord(one.topic, one.partition, one.offset, one.timestamp, one.key, None)

@@ -52,8 +52,8 @@ def _forward(source: Source) -> Iterator[Violation]:
         now = decode(record.value, INPUT_POSITIONS.record).value["next_offset"]
         before = stands.get((record.partition, key), 0)
         if now < before:
-            told = f"{key[len(_POSITIONS) :].decode()} moves back from {before} to {now}"
-            yield Violation(Anomaly.POSITION_BACK, position(record), told)
+            detail = f"{key[len(_POSITIONS) :].decode()} moves back from {before} to {now}"
+            yield Violation(Anomaly.POSITION_BACK, position(record), detail)
         stands[record.partition, key] = now
 
 
@@ -62,19 +62,19 @@ def _same(name: str, store: Store, records: list[tuple[bytes, Record]]) -> Itera
     if meta is None:
         return  # killed before it had flushed anything
     applied: dict[str, int] = orjson.loads(meta)["positions"]
-    wanted: dict[bytes, bytes] = {}
+    expected: dict[bytes, bytes] = {}
     for key, record in records:
         if record.offset >= applied.get(record.topic, 0):
             continue
         if record.value is None:
-            wanted.pop(key, None)
+            expected.pop(key, None)
         else:
-            wanted[key] = record.value
-    found = dict(store.scan(b"", b"\1"))  # what lies below are the store's own notes
-    for key in found.keys() - wanted.keys():
+            expected[key] = record.value
+    stored = dict(store.scan(b"", b"\1"))  # what lies below are the store's own notes
+    for key in stored.keys() - expected.keys():
         yield Violation(Anomaly.STORE, f"{name} {key!r}", "a row that its changelog does not have")
-    for key in wanted.keys() - found.keys():
+    for key in expected.keys() - stored.keys():
         yield Violation(Anomaly.STORE, f"{name} {key!r}", "a row of its changelog is not there")
-    for key in found.keys() & wanted.keys():
-        if found[key] != wanted[key]:
+    for key in stored.keys() & expected.keys():
+        if stored[key] != expected[key]:
             yield Violation(Anomaly.STORE, f"{name} {key!r}", "a row is another in its changelog")

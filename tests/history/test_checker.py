@@ -45,8 +45,8 @@ HORIZON_MS = 660_000
 STUCK = 60
 
 
-def _parts(said: Sequence[Output], size: int) -> Iterator[Sequence[Output]]:
-    return (said[start : start + size] for start in range(0, len(said), size))
+def _parts(records: Sequence[Output], size: int) -> Iterator[Sequence[Output]]:
+    return (records[start : start + size] for start in range(0, len(records), size))
 
 
 class Told(Recorded):
@@ -59,11 +59,11 @@ class Told(Recorded):
         dice = random.Random(SEED)
         self.agents = Agents(dice)
         packets = [output_of(self, sent) for sent in islice(Traffic(dice, 20), COUNT)]
-        said = list(said_as(self, islice(self.agents.messages(AGENTS), COUNT)))
+        records = list(said_as(self, islice(self.agents.messages(AGENTS), COUNT)))
         others = [f"session-{number}" for number in range(1, AGENTS + 1)]
         stuck = Stuck(self, random.Random(SEED))
         turned = rewind_traffic.Traffic(self, dice, others).burst(REWINDS)
-        amid = chain.from_iterable(zip_longest(_parts(said, AT_WORK), turned, fillvalue=()))
+        amid = chain.from_iterable(zip_longest(_parts(records, AT_WORK), turned, fillvalue=()))
         for part in (*_parts(packets, 50), *stuck.batches(STUCK), *amid):
             for output, record in zip(part, self.log.append(part), strict=True):
                 self.notes[position(record)] = output
@@ -130,8 +130,8 @@ def test_what_is_stuck_is_escalated_in_every_way(recording: Told) -> None:
 
 
 def test_nothing_is_found_in_a_sound_history(recording: Told, view: View) -> None:
-    found = report(recording, recording, view)
-    assert found == [], render_violations(found)
+    violations = report(recording, recording, view)
+    assert violations == [], render_violations(violations)
 
 
 def _twice(records: list[Record]) -> list[Record]:
@@ -178,24 +178,26 @@ def _vocabulary(event: Any) -> None:
     event["profile"] = "open"
 
 
-def _escalates(said: Any) -> bool:
-    return "escalated" in said["flags"]
+def _escalates(escalation: Any) -> bool:
+    return "escalated" in escalation["flags"]
 
 
-def _failures(said: Any) -> bool:
-    return bool(said["kind"] == "failures")
+def _failures(signal: Any) -> bool:
+    return bool(signal["kind"] == "failures")
 
 
 def _stuck(task: int, detector: str) -> Callable[[Any], bool]:
-    return lambda said: (said["task_id"], said["detector"]) == (f"stuck-{task}", detector)
+    return lambda escalation: (
+        (escalation["task_id"], escalation["detector"]) == (f"stuck-{task}", detector)
+    )
 
 
-def _steeper(said: Any) -> None:
-    said["confidences"][-1] -= 0.01
+def _steeper(signal: Any) -> None:
+    signal["confidences"][-1] -= 0.01
 
 
-def _rewound(said: Any) -> bool:
-    return said["rewind_id"] is not None
+def _rewound(thought: Any) -> bool:
+    return thought["rewind_id"] is not None
 
 
 def _applied(fact: Any) -> bool:
@@ -315,7 +317,7 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
     (
         "the signal of failures is another",
         SAOP_TASK_SIGNALS,
-        changed(_failures, SAOP_TASK_SIGNALS, lambda said: said.update(failures=6)),
+        changed(_failures, SAOP_TASK_SIGNALS, lambda signal: signal.update(failures=6)),
         frozenset({Anomaly.OUTPUT}),
     ),
     (
@@ -327,7 +329,7 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
     (
         "an escalation of failures is gone",
         SAOP_ESCALATIONS,
-        without(lambda said: said["detector"] == "failures", SAOP_ESCALATIONS),
+        without(lambda escalation: escalation["detector"] == "failures", SAOP_ESCALATIONS),
         frozenset({Anomaly.OUTPUT}),
     ),
     (
@@ -372,15 +374,15 @@ def _last_changed(records: list[Record]) -> list[Record]:
 
 
 @pytest.mark.parametrize(
-    ("topic", "change", "wanted"),
+    ("topic", "change", "expected"),
     [fault[1:] for fault in FAULTS],
     ids=[fault[0] for fault in FAULTS],
 )
 def test_a_fault_is_found_and_named(
-    recording: Told, view: View, topic: Topic, change: Change, wanted: frozenset[Anomaly]
+    recording: Told, view: View, topic: Topic, change: Change, expected: frozenset[Anomaly]
 ) -> None:
-    found = report(Spoiled(recording, topic, change), recording, view)
-    assert wanted <= {one.anomaly for one in found}, render_violations(found)
+    violations = report(Spoiled(recording, topic, change), recording, view)
+    assert expected <= {one.anomaly for one in violations}, render_violations(violations)
 
 
 def test_every_anomaly_is_named_by_some_fault() -> None:

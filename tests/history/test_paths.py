@@ -47,8 +47,8 @@ class Told(Recorded):
         self._observe("THOUGHT_STREAM", **_thought("at it", final=True))
         self._observe("TOOL_LIFECYCLE_INVOKED", call_id="c1", tool="bash", arguments={})
         for call in ("c1", "c2"):
-            told = {"status": "success", "duration_ms": 2}
-            self._observe("TOOL_LIFECYCLE_COMPLETED", call_id=call, tool="bash", **told)
+            outcome = {"status": "success", "duration_ms": 2}
+            self._observe("TOOL_LIFECYCLE_COMPLETED", call_id=call, tool="bash", **outcome)
         self._observe("TOOL_LIFECYCLE_INVOKED", call_id="c2", tool="bash", arguments={})
         self._moves("t1", "PENDING", "IN_PROGRESS")
         self._moves("t1", "IN_PROGRESS", "COMPLETED", git_hash=COMMIT)
@@ -58,19 +58,19 @@ class Told(Recorded):
             self.tell(SAOP_REWINDS, _rewind(phase, number) | target)
         for index in (0, 2, 1):
             self.tell(SAOP_TURNS, turn("t1", index))
-        asked: Json = {
+        tool_call: Json = {
             "request_id": "c3",
             "tool_name": "find",
             "arguments": {},
             "mcp_context": None,
         }
-        self.tell(ASAP_ENVELOPES, envelope("e1", "McpToolCall", asked, *PARTIES))
+        self.tell(ASAP_ENVELOPES, envelope("e1", "McpToolCall", tool_call, *PARTIES))
         answer = {"request_id": "c3", "result": {}, "success": True, "error": None}
         self.tell(
             ASAP_ENVELOPES,
             envelope("e2", "McpToolResult", answer, *PARTIES[::-1], correlation_id="e1"),
         )
-        late = asked | {"request_id": "c5"}
+        late = tool_call | {"request_id": "c5"}
         self.tell(ASAP_ENVELOPES, envelope("e3", "McpToolCall", late, *PARTIES))
         self.pass_(HOUR_MS)
         self.host.close()
@@ -87,8 +87,8 @@ class Told(Recorded):
         self.tell(RTES_RAW, event | {"payload": {"type": kind, **payload, **stamp}})
 
     def _moves(self, task_id: str, source: str, target: str, **more: Any) -> None:
-        moved = {"task_id": task_id, "from_state": source, "to_state": target, **more}
-        self._observe("TASK_TRANSITION", **moved)
+        transition = {"task_id": task_id, "from_state": source, "to_state": target, **more}
+        self._observe("TASK_TRANSITION", **transition)
 
 
 def _thought(chunk: str, *, final: bool) -> Json:
@@ -237,7 +237,7 @@ FAULTS: Sequence[tuple[str, Topic, Callable[[Json], bool], Callable[[Json], None
 
 
 @pytest.mark.parametrize(
-    ("topic", "wanted", "spoil"),
+    ("topic", "event_matches", "spoil"),
     [fault[1:] for fault in FAULTS],
     ids=[fault[0] for fault in FAULTS],
 )
@@ -247,5 +247,7 @@ def test_a_step_that_no_machine_has_is_found(
     event_matches: Callable[[Json], bool],
     spoil: Callable[[Json], None],
 ) -> None:
-    found = list(paths.check(Spoiled(recording, topic, changed(event_matches, topic, spoil))))
-    assert {one.anomaly for one in found} == {Anomaly.ILLEGAL_STEP}, render_violations(found)
+    violations = list(paths.check(Spoiled(recording, topic, changed(event_matches, topic, spoil))))
+    assert {one.anomaly for one in violations} == {Anomaly.ILLEGAL_STEP}, render_violations(
+        violations
+    )

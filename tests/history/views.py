@@ -61,19 +61,19 @@ PLACES: Sequence[tuple[Topic, str, Place]] = (
 def check(source: Source, view: View) -> Iterator[Violation]:
     """view: read to the end."""
     for topic, name, place in PLACES:
-        wanted: dict[bytes, bytes] = {}
+        expected: dict[bytes, bytes] = {}
         for (_, row_key), row in latest(source.records(topic)).items():
             at = place(split(row_key.decode()))
             if at is not None:
-                wanted[at] = row
-        found = dict(view.scan(key(name)))
-        for at in wanted.keys() | found.keys():
-            if wanted.get(at) != found.get(at):
-                told = f"{topic.name}: {_how(wanted.get(at), found.get(at))}"
-                yield Violation(Anomaly.VIEW, repr(at), told)
+                expected[at] = row
+        stored = dict(view.scan(key(name)))
+        for at in expected.keys() | stored.keys():
+            if expected.get(at) != stored.get(at):
+                detail = f"{topic.name}: {_how(expected.get(at), stored.get(at))}"
+                yield Violation(Anomaly.VIEW, repr(at), detail)
 
 
-def _how(wanted: bytes | None, found: bytes | None) -> str:
-    if found is None:
+def _how(expected: bytes | None, stored: bytes | None) -> str:
+    if stored is None:
         return "a row that the view lacks"
-    return "a row that only the view has" if wanted is None else "the view has it otherwise"
+    return "a row that only the view has" if expected is None else "the view has it otherwise"
