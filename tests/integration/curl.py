@@ -16,24 +16,24 @@ def main() -> None:
     parser.add_argument("-N", "--no-buffer", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("-H", "--header", action="append", default=[])
-    given = parser.parse_args()
-    headers = dict(header.split(": ", 1) for header in given.header)
-    headers |= {"content-type": "application/json"} if given.json else {}
-    method, body = ("POST", _body(given.json)) if given.json else ("GET", None)
-    with httpx.stream(method, given.url, content=body, headers=headers, timeout=60) as response:
+    arguments = parser.parse_args()
+    headers = dict(header.split(": ", 1) for header in arguments.header)
+    headers |= {"content-type": "application/json"} if arguments.json else {}
+    method, body = ("POST", _body(arguments.json)) if arguments.json else ("GET", None)
+    with httpx.stream(method, arguments.url, content=body, headers=headers, timeout=60) as response:
         for chunk in response.iter_raw():
             sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
 
 
-def _body(given: str) -> bytes:
-    match given:
+def _body(argument: str) -> bytes:
+    match argument:
         case "@-":
             return sys.stdin.buffer.read()
-        case str() if given.startswith("@"):
-            return Path(given[1:]).read_bytes()
+        case str() if argument.startswith("@"):
+            return Path(argument[1:]).read_bytes()
         case _:
-            return given.encode()
+            return argument.encode()
 
 
 if __name__ == "__main__":

@@ -56,10 +56,10 @@ class Installed:
 
     def _pip(self, *arguments: str) -> None:
         ran = _run([self.python, "-m", "pip", *arguments], self.folder, INSTALL_LIMIT_S)
-        said = ran.stdout + ran.stderr
-        if ran.returncode and _NO_INDEX in said:
+        output = ran.stdout + ran.stderr
+        if ran.returncode and _NO_INDEX in output:
             pytest.skip("the package index cannot be reached: the base was not installed")
-        assert ran.returncode == 0, said[-3000:]
+        assert ran.returncode == 0, output[-3000:]
 
     def _wheel(self) -> Path:
         build = ("-m", "hatchling", "build", "--target", "wheel", "--directory")

@@ -26,8 +26,8 @@ def before_call(
     """Positions become one that is there: others would be waited for.  In valid requests
     cursors, which nobody can guess, go, and every other one about a rewind asks for what is there.
     """
-    given: Any = case.query
-    query = given if isinstance(given, dict) else {}
+    parameters: Any = case.query
+    query = parameters if isinstance(parameters, dict) else {}
     if POSITION.fullmatch(str(query.get("after", ""))):
         query["after"] = os.environ["POSITION_THERE"]
     meta = case.meta

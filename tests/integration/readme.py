@@ -61,22 +61,22 @@ class Example(NamedTuple):
 
 
 def blocks(info: str, page: Path = README) -> list[Block]:
-    return [Block(*found) for found in _FENCE.findall(page.read_text()) if found[0] == info]
+    return [Block(*parts) for parts in _FENCE.findall(page.read_text()) if parts[0] == info]
 
 
 def commands(page: Path, not_here: tuple[str, ...]) -> list[Example]:
     """Of all console blocks, but for those that begin so."""
-    found = [example for block in blocks("console", page) for example in examples(block)]
-    return [example for example in found if not example.command.startswith(not_here)]
+    every_example = [example for block in blocks("console", page) for example in examples(block)]
+    return [example for example in every_example if not example.command.startswith(not_here)]
 
 
 def output_of(block: Block) -> list[str]:
     """The lines of the text block that follows at once."""
     _, _, after = README.read_text().partition(block.text + "```\n")
-    found = _FENCE.match(after.lstrip("\n"))
-    assert found is not None
-    assert found[1] == "text", "a program is followed by what it prints"
-    return found[2].splitlines()
+    match = _FENCE.match(after.lstrip("\n"))
+    assert match is not None
+    assert match[1] == "text", "a program is followed by what it prints"
+    return match[2].splitlines()
 
 
 def told_of_demo() -> list[str]:
@@ -85,10 +85,10 @@ def told_of_demo() -> list[str]:
     return [line for line in block.text.splitlines() if line != MORE]
 
 
-def quoted(lines: Iterable[str], told: Iterable[str]) -> str | None:
+def quoted(lines: Iterable[str], output: Iterable[str]) -> str | None:
     """The first line that is not in the output behind the one before, whatever its figures are."""
-    rest = (_FIGURES.sub("#", line) for line in told)
-    return next((line for line in lines if _FIGURES.sub("#", line) not in rest), None)
+    masked_lines = (_FIGURES.sub("#", line) for line in output)
+    return next((line for line in lines if _FIGURES.sub("#", line) not in masked_lines), None)
 
 
 def examples(block: Block) -> Iterator[Example]:
@@ -113,15 +113,15 @@ def run_example(
 
     One that only reads is asked again until it has it, if the page shows any.
     """
-    shown = example.output[:-1] if example.cut else example.output
-    command, count = here(example.command, system), len(shown) if example.cut else None
-    wanted = plain(shown, "")
+    lines = example.output[:-1] if example.cut else example.output
+    command, count = here(example.command, system), len(lines) if example.cut else None
+    expected = plain(lines, "")
     deadline = time.monotonic() + PATIENCE_S
     once = not (example.reads and example.output)
     while True:
         printed = plain(run(command, count, environ), system.prefix)
-        if printed == wanted or once or time.monotonic() > deadline:
-            return printed, wanted
+        if printed == expected or once or time.monotonic() > deadline:
+            return printed, expected
 
 
 def here(command: str, system: Live) -> str:

@@ -46,9 +46,9 @@ class SummitHarness:
         return self._started[-1]
 
     def agent(self, handler: str, manifest: Json | None = None) -> Process:
-        found = self.start(handler, manifest)
-        found.wait_text(f"agent {self.name}\n")
-        return found
+        agent_process = self.start(handler, manifest)
+        agent_process.wait_text(f"agent {self.name}\n")
+        return agent_process
 
     def example(self, agent: str) -> Process:
         name = f"{agent}-{uuid.uuid4().hex[:8]}"
@@ -70,8 +70,8 @@ class SummitHarness:
 
     def invoke(self, run_id: str, text: str = TEXT, **more: Any) -> Json:
         more = {"wait": WAIT_S, **more}
-        found: Json = self.run(lambda hr: hr.invoke(self.name, {"text": text}, run_id, **more))
-        return found
+        response: Json = self.run(lambda hr: hr.invoke(self.name, {"text": text}, run_id, **more))
+        return response
 
     def send(self, *run_ids: str, text: str = TEXT, context: Json | None = None) -> None:
         """Calls that nobody waits for."""
@@ -91,8 +91,8 @@ class SummitHarness:
         with self.system.client as http:
             answer = http.get(path, params=params)
         assert answer.status_code == 200, answer.text
-        found: Json = answer.json()
-        return found
+        body: Json = answer.json()
+        return body
 
     def state(self, run_id: str) -> str | None:
         with self.system.client as http:

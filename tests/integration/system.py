@@ -66,10 +66,10 @@ class Live:
         """The example agent of that id, at work; the one that is there already, or another."""
         if agent_id in self._agents and not anew:
             return self._agents[agent_id]
-        found = self.process(agent_id, "streams.agents", "--agent-id", agent_id, *arguments)
-        self._agents[agent_id] = found
-        found.wait_text(f"agent {agent_id}\n")
-        return found
+        agent_process = self.process(agent_id, "streams.agents", "--agent-id", agent_id, *arguments)
+        self._agents[agent_id] = agent_process
+        agent_process.wait_text(f"agent {agent_id}\n")
+        return agent_process
 
     def restart_worker(self) -> None:
         """Another one in the state directory of the one that has ended; returns at once."""

@@ -34,16 +34,16 @@ class Pair:
 
     def worker(self, pace: float = 0.0) -> Process:
         arguments = ("--urn", self.indexer, *self._ways, "--pace", str(pace))
-        found = self._start("worker", *arguments)
-        found.wait_text(f"agent {self.indexer}\n")
-        return found
+        process = self._start("worker", *arguments)
+        process.wait_text(f"agent {self.indexer}\n")
+        return process
 
     def requester(self, pages: int) -> Process:
         """It is at work when it has sent its request."""
         to = ("--to", self.indexer, "--pages", str(pages), "--trace", self.trace)
-        found = self._start("requester", "--urn", self.planner, *self._ways, *to)
-        found.wait_text('"hop": "sent"')
-        return found
+        process = self._start("requester", "--urn", self.planner, *self._ways, *to)
+        process.wait_text('"hop": "sent"')
+        return process
 
     def _start(self, role: str, *arguments: str) -> Process:
         """Of one name, so that a worker finds the file of the one before."""
@@ -98,17 +98,17 @@ def test_two_agents_complete_a_task(system: Live, over: str) -> None:
     request = lines(requester)[0]
     assert body["task"]["status"] == "completed"
     assert body["snapshot_version"] == body["snapshot_mark"] == 6
-    said = [event for event in events if event["payload_type"] != "StateQuery"]
+    messages = [event for event in events if event["payload_type"] != "StateQuery"]
     kinds = ["TaskRequest", *["TaskUpdate"] * 5, "TaskResponse"]
-    assert [event["payload_type"] for event in said] == kinds
-    assert {event["trace_id"] for event in said} == {pair.trace}
-    correlations = [event["envelope"]["correlation_id"] for event in said]
+    assert [event["payload_type"] for event in messages] == kinds
+    assert {event["trace_id"] for event in messages} == {pair.trace}
+    correlations = [event["envelope"]["correlation_id"] for event in messages]
     assert correlations == [None, *[request["id"]] * 6]
     hops = [hop for hop in lines(worker) if hop["payload_type"] not in ("StateQuery",)]
-    own = [hop for hop in hops if SERVICE not in (hop["sender"], hop["recipient"])]
-    assert [hop["payload_type"] for hop in own] == kinds
-    assert {hop["trace_id"] for hop in own} == {pair.trace}
-    assert own[0]["id"] == request["id"]
+    between_agents = [hop for hop in hops if SERVICE not in (hop["sender"], hop["recipient"])]
+    assert [hop["payload_type"] for hop in between_agents] == kinds
+    assert {hop["trace_id"] for hop in between_agents} == {pair.trace}
+    assert between_agents[0]["id"] == request["id"]
     worker.kill()
 
 
@@ -119,8 +119,8 @@ def test_a_worker_that_is_killed_goes_on_from_its_snapshot(system: Live, over: s
     pair, pages = Pair(system, over), 40
     worker = pair.worker(pace=0.02)
     requester = pair.requester(pages)
-    for least in (5, 15):
-        wait_for(partial(pair.has_done, requester, least), f"{least} pages")
+    for min_pages in (5, 15):
+        wait_for(partial(pair.has_done, requester, min_pages), f"{min_pages} pages")
         worker.kill()
         worker = pair.worker(pace=0.02)
     ended = pair.ended(requester)

@@ -76,7 +76,7 @@ def test_many_clients_many_requests(system: Live) -> None:
     with system.client as http:
         text = http.get("/asap/metrics").text
     line = 'asap_requests_success_total{payload_type="TaskRequest"} '
-    (count,) = (found.split()[-1] for found in text.splitlines() if found.startswith(line))
+    (count,) = (sample.split()[-1] for sample in text.splitlines() if sample.startswith(line))
     assert float(count) == CLIENTS * EACH
 
 
@@ -88,8 +88,8 @@ def test_an_answer_is_never_ahead_of_its_task(system: Live) -> None:
             body = {"envelope": of.model_dump(mode="json")}
             call = {"jsonrpc": "2.0", "method": "asap.send", "params": body, "id": 1}
             result = http.post("/asap", json=call).json()["result"]
-            found = got(http, f"/v1/asap/tasks/{of.id}", after=result["position"])
-            assert found["task"]["status"] == "submitted"
+            row = got(http, f"/v1/asap/tasks/{of.id}", after=result["position"])
+            assert row["task"]["status"] == "submitted"
 
 
 def test_a_request_without_a_loop_waits_for_its_response(system: Live) -> None:
@@ -104,10 +104,10 @@ def test_a_request_without_a_loop_waits_for_its_response(system: Live) -> None:
 
     worker = threading.Thread(target=answer)
     worker.start()
-    found = send_task_sync(ASAPClient(system.url), of, wait=30)
+    task_response = send_task_sync(ASAPClient(system.url), of, wait=30)
     worker.join()
-    assert isinstance(found, TaskResponse)
-    assert found.result == {"n": 2}
+    assert isinstance(task_response, TaskResponse)
+    assert task_response.result == {"n": 2}
 
 
 async def _send(url: str, of: Envelope) -> Envelope:
@@ -132,8 +132,8 @@ def test_an_old_client_is_served(system: Live) -> None:
     with system.client as http:
         of = request(AGENT, PLANNER, generate_id())
         answer = http.post("/asap", json=of).json()
-    found, payload = read(answer["result"]["envelope"])
-    assert found.correlation_id == of["params"]["envelope"]["id"]
+    envelope, payload = read(answer["result"]["envelope"])
+    assert envelope.correlation_id == of["params"]["envelope"]["id"]
     assert payload.model_dump()["status"] == "submitted"
 
 
@@ -146,19 +146,19 @@ def test_an_agent_is_served_on_the_log(system: Live, tmp_path: Path) -> None:
         app = create_app(manifest(), registry, stream=stream)
         with served(app) as url:
             of = task_for()
-            found = send_task_sync(ASAPClient(url), of)
-    assert isinstance(found, TaskResponse)
-    assert found.result == {"echoed": {"n": 1}}
+            task_response = send_task_sync(ASAPClient(url), of)
+    assert isinstance(task_response, TaskResponse)
+    assert task_response.result == {"echoed": {"n": 1}}
     with system.client as http:
         task = got(http, f"/v1/asap/tasks/{of.id}")
-    assert (task["task"]["status"], task["aliases"]) == ("completed", [found.task_id])
+    assert (task["task"]["status"], task["aliases"]) == ("completed", [task_response.task_id])
     assert task["response"]["correlation_id"] == of.id
 
 
 @pytest.fixture
 def store(system: Live) -> Iterator[StreamSnapshotStore]:
-    with StreamSnapshotStore(system.url, AGENT) as found:
-        yield found
+    with StreamSnapshotStore(system.url, AGENT) as snapshot_store:
+        yield snapshot_store
 
 
 def new_task(system: Live) -> str:
@@ -195,9 +195,9 @@ def test_versions_have_no_gap_and_no_double_under_kills(broker: str, tmp_path: P
         with StreamSnapshotStore(system.url, AGENT) as store:
             for task in ids:
                 assert store.list_versions(task) == list(range(1, SAVES + 1))
-                told = {version: save for of, version, save in saves if of == task}
-                found = {version: store.get(task, version) for version in told}
-                assert {n: each and each.data["save"] for n, each in found.items()} == told
+                expected = {version: save for of, version, save in saves if of == task}
+                stored = {version: store.get(task, version) for version in expected}
+                assert {n: each and each.data["save"] for n, each in stored.items()} == expected
 
 
 def _has(saves: list[tuple[str, int, int]], enough: int) -> bool:
@@ -215,5 +215,5 @@ def _save_all(url: str, tasks: list[str], saves: list[tuple[str, int, int]]) -> 
 
 def test_the_gateway_is_the_service_s_server(system: Live) -> None:
     with httpx.Client(base_url=system.url) as http:
-        found = http.get("/.well-known/asap/manifest.json").json()
-    assert found["id"] == "urn:asap:agent:headrace"
+        manifest = http.get("/.well-known/asap/manifest.json").json()
+    assert manifest["id"] == "urn:asap:agent:headrace"

@@ -48,8 +48,8 @@ def send(system: Live, *packets: Any) -> list[str]:
     with system.client as client:
         sent: list[str] = client.post("/v1/apc/packets", json=list(packets)).json()["positions"]
         for place in sent:
-            judged = client.get("/v1/apc/packets", params={"after": place, "limit": 1})
-            assert judged.status_code == 200, judged.text
+            response = client.get("/v1/apc/packets", params={"after": place, "limit": 1})
+            assert response.status_code == 200, response.text
     return sent
 
 
@@ -57,10 +57,10 @@ def chains(system: Live) -> dict[str, list[int]]:
     """The sequences of each partition's checkpoints, in the order of the log."""
     from streams.ops.audit import checkpoints
 
-    found: dict[str, list[int]] = {}
+    sequences: dict[str, list[int]] = {}
     for each in checkpoints(system.log, system.prefix):
-        found.setdefault(f"{each['topic']}/{each['partition']}", []).append(each["sequence"])
-    return found
+        sequences.setdefault(f"{each['topic']}/{each['partition']}", []).append(each["sequence"])
+    return sequences
 
 
 def test_a_packet_is_shown_as_it_was(system: Live) -> None:
@@ -97,9 +97,9 @@ def test_one_chain_whoever_writes_it_and_whatever_becomes_of_them(system: Live) 
     audit(system, "write", "--once")
     for place, sequences in chains(system).items():
         assert sequences == list(range(1, len(sequences) + 1)), place
-    told = json.loads(audit(system, "verify", "--json"))
-    assert told["holds"] is True
-    assert sum(each["beyond"] for each in told["partitions"]) == 0
+    verification = json.loads(audit(system, "verify", "--json"))
+    assert verification["holds"] is True
+    assert sum(each["beyond"] for each in verification["partitions"]) == 0
 
 
 def test_a_segment_is_verified_without_the_broker(system: Live, tmp_path: Path) -> None:
@@ -107,6 +107,6 @@ def test_a_segment_is_verified_without_the_broker(system: Live, tmp_path: Path) 
     audit(system, "write", "--once")
     file = tmp_path / "facts.jsonl.gz"
     audit(system, "export", str(file))
-    told = json.loads(audit(system, "verify", "--json", "--segment", str(file)))
-    assert told["holds"] is True
-    assert sum(each["records"] for each in told["partitions"]) > 0
+    verification = json.loads(audit(system, "verify", "--json", "--segment", str(file)))
+    assert verification["holds"] is True
+    assert sum(each["records"] for each in verification["partitions"]) > 0

@@ -49,17 +49,17 @@ def port_of(bootstrap: str | None) -> int:
 def test_a_broker_is_started_reported_and_stopped(settings: Settings) -> None:
     assert broker.status(settings).running is False
     assert broker.stop(settings) is False
-    said: list[str] = []
-    started = broker.run(settings, foreground=False, progress=said.append)
+    messages: list[str] = []
+    started = broker.run(settings, foreground=False, progress=messages.append)
     assert started.running
     assert started == broker.status(settings)
-    assert any("ready" in line for line in said)
+    assert any("ready" in line for line in messages)
     assert network.reachable(started.bootstrap or "")
     assert not network.reachable(f"127.0.0.2:{port_of(started.bootstrap)}")
 
-    again = broker.run(settings, foreground=True, progress=said.append)
+    again = broker.run(settings, foreground=True, progress=messages.append)
     assert again.pid == started.pid
-    assert "runs already" in said[-1]
+    assert "runs already" in messages[-1]
 
     assert broker.stop(settings) is True
     stopped = broker.status(settings)
@@ -114,13 +114,13 @@ def test_a_taken_port_is_replaced_and_the_new_one_recorded(tmp_path: Path) -> No
 
 def test_two_brokers_that_start_in_one_moment_find_ports_of_their_own(tmp_path: Path) -> None:
     """Both find the wanted port free, and one of them gets it."""
-    (wanted,) = network.pick_ports([], 1)
-    both = [Settings.load({}, state_dir=tmp_path / name, broker_port=wanted) for name in "ab"]
+    (port,) = network.pick_ports([], 1)
+    both = [Settings.load({}, state_dir=tmp_path / name, broker_port=port) for name in "ab"]
     try:
         with ThreadPoolExecutor(2) as pool:
             started = list(pool.map(partial(broker.run, foreground=False), both))
         assert all(one.running for one in started)
-        assert wanted in {port_of(one.bootstrap) for one in started}
+        assert port in {port_of(one.bootstrap) for one in started}
         assert started[0].bootstrap != started[1].bootstrap
     finally:
         for settings in both:

@@ -188,10 +188,10 @@ def test_a_tail_is_interrupted_with_its_cursor(session: str) -> None:
             break
     record = json.loads(process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert re.fullmatch(rf"cursor {session}:\d+\n", said)
-    assert int(said.strip().rpartition(":")[2]) >= record["sequence"]
+    assert re.fullmatch(rf"cursor {session}:\d+\n", stderr)
+    assert int(stderr.strip().rpartition(":")[2]) >= record["sequence"]
 
 
 def _readable(process: subprocess.Popen[str]) -> bool:
@@ -268,15 +268,15 @@ def test_a_second_up_on_one_state_directory_is_refused(up: Path, session: str) -
 
 
 def test_the_demo_on_a_running_system(up: Path) -> None:
-    told = done("demo")
-    assert "checks hold" in told
+    output = done("demo")
+    assert "checks hold" in output
 
 
 def test_the_demo_on_a_system_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("BOOTSTRAP", "PREFIX"):
         monkeypatch.delenv(f"HEADRACE_{name}", raising=False)
     monkeypatch.setenv("HEADRACE_STATE_DIR", str(tmp_path))
-    told = done("demo")
-    assert quoted(told_of_demo(), told.splitlines()) is None
+    output = done("demo")
+    assert quoted(told_of_demo(), output.splitlines()) is None
     assert Settings.load().state_dir == tmp_path
     assert not (tmp_path / "worker").exists()

@@ -101,11 +101,11 @@ def test_a_thousand_sends_at_once(client: Open, session: str, way: str, loop: st
     async def test() -> None:
         async with client(way) as hr:
             sends = [hr.send("apc.packets", one) for one in packets]
-            found = await asyncio.gather(*sends, return_exceptions=True)
-            refused = found.pop(400)
+            results = await asyncio.gather(*sends, return_exceptions=True)
+            refused = results.pop(400)
             assert isinstance(refused, errors.InvalidInput)
             assert [problem.path for problem in refused.problems] == ["/confidence"]
-            positions = [one for one in found if isinstance(one, str)]
+            positions = [one for one in results if isinstance(one, str)]
             assert len(set(positions)) == 999
             offsets = [int(one.rpartition("/")[2]) for one in positions]
             assert offsets == sorted(offsets)
@@ -221,8 +221,8 @@ def test_pages_give_every_row_once(client: Open, session: str, way: str) -> None
         async with client(way) as hr:
             positions = await hr.send("rtes.raw", [event(session, n) for n in range(1, 8)])
             pages = hr.pages("/v1/rtes/events", session_id=session, limit=3, after=positions[-1])
-            found = [[row["sequence"] for row in page["items"]] async for page in pages]
-            assert found == [[1, 2, 3], [4, 5, 6], [7]]
+            numbers_by_page = [[row["sequence"] for row in page["items"]] async for page in pages]
+            assert numbers_by_page == [[1, 2, 3], [4, 5, 6], [7]]
             with pytest.raises(errors.UsageError, match="pages"):
                 await anext(hr.pages("/v1/lineage/summary"))
 
@@ -262,9 +262,11 @@ def test_a_cursor_goes_on_over_the_other_way(client: Open, session: str, whole: 
             await kafka.send("rtes.raw", [event(session, n) for n in range(1, 13)])
             for hr in (kafka, http, kafka, http):
                 async with hr.tail("rtes.events", start=cursor, **filters) as stream:
-                    own = [r for r in await take(stream, 3) if r.value["session_id"] == session]
-                assert len(own) == 3
-                cursor = own[-1].cursor
+                    of_session = [
+                        r for r in await take(stream, 3) if r.value["session_id"] == session
+                    ]
+                assert len(of_session) == 3
+                cursor = of_session[-1].cursor
             async with kafka.tail("rtes.events", start=cursor, **filters) as stream:
                 assert stream.cursor == cursor
 
@@ -316,12 +318,12 @@ def test_a_slow_consumer_misses_nothing(system: Live, session: str) -> None:
         async with Client(system.url) as hr:
             async with hr.tail("rtes.events") as stream:
                 await hr.send("rtes.raw", [event(session, n) for n in range(1, count + 1)])
-                found: list[Any] = []
-                while len(found) < count:
+                records: list[Any] = []
+                while len(records) < count:
                     record = await anext(stream)
                     await asyncio.sleep(0.002)
-                    found += [record] if record.value["session_id"] == session else []
-            assert numbers(found) == list(range(1, count + 1))
+                    records += [record] if record.value["session_id"] == session else []
+            assert numbers(records) == list(range(1, count + 1))
 
     run_alone(test())
 

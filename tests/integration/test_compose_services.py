@@ -56,22 +56,22 @@ class Services:
 
     def ready(self, name: str) -> dict[str, Any]:
         """What it says of itself, once it is ready."""
-        found: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
 
         def is_ready() -> bool:
             assert self.running[name].running, self.running[name].text()[-3000:]
-            said = fetch_readiness(self.places[name])
-            found[:] = [said] if said and said["ready"] else []
-            return bool(found)
+            body = fetch_readiness(self.places[name])
+            answers[:] = [body] if body and body["ready"] else []
+            return bool(answers)
 
         wait_for(is_ready, f"{name} is ready", READY_S)
-        return found[0]
+        return answers[0]
 
-    def _process(self, name: str, command: tuple[str, ...], **own: str) -> Process:
+    def _process(self, name: str, command: tuple[str, ...], **settings: str) -> Process:
         state = {"HEADRACE_STATE_DIR": str(self._folder / name)}
-        given = environment(self._compose, name, KEY) | self._given | state | own
+        variables = environment(self._compose, name, KEY) | self._given | state | settings
         log = self._folder / f"{name}-{uuid.uuid4().hex[:4]}.log"
-        return Process(name, log, given, "streams.cli", *command)
+        return Process(name, log, variables, "streams.cli", *command)
 
 
 def _free() -> int:
@@ -115,9 +115,11 @@ def test_the_services_work_together(services: Services) -> None:
         (position,) = sent.json()["positions"]
         packets = f"/v1/apc/packets?session_id={idea(1)['trace']['session_id']}&after={position}"
         assert client.get(packets).status_code == 401
-        found = client.get(packets, headers=bearer(operator))
-        assert found.status_code == 200, found.text
-        assert [packet["packet_id"] for packet in found.json()["packets"]] == [idea(1)["packet_id"]]
+        response = client.get(packets, headers=bearer(operator))
+        assert response.status_code == 200, response.text
+        assert [packet["packet_id"] for packet in response.json()["packets"]] == [
+            idea(1)["packet_id"]
+        ]
 
     for process in services.running.values():
         process.signal(signal.SIGTERM)

@@ -48,8 +48,8 @@ def sent(http: httpx.Client, path: str, body: Any, **headers: str) -> list[str]:
 def got(http: httpx.Client, path: str, **query: str) -> Json:
     answer = http.get(path, params=query)
     assert answer.status_code == 200, answer.text
-    found: Json = answer.json()
-    return found
+    body: Json = answer.json()
+    return body
 
 
 def test_a_packet_goes_its_way_over_http(http: httpx.Client, session: str) -> None:
@@ -81,9 +81,9 @@ def test_events_are_json_lines(http: httpx.Client, session: str) -> None:
 def test_an_id_may_hold_a_slash_and_more(http: httpx.Client, session: str) -> None:
     strange = f"{session}/a b?%ü"
     (position,) = sent(http, "/v1/apc/packets", idea(trace__session_id=strange))
-    (found,) = got(http, "/v1/apc/packets", session_id=strange, after=position)["packets"]
+    (packet,) = got(http, "/v1/apc/packets", session_id=strange, after=position)["packets"]
     quoted = f"{session}%2Fa%20b%3F%25%C3%BC"
-    row = got(http, f"/v1/apc/sessions/{quoted}/packets/{found['packet_id']}")
+    row = got(http, f"/v1/apc/sessions/{quoted}/packets/{packet['packet_id']}")
     assert row["session_id"] == strange
 
 

@@ -45,8 +45,8 @@ def sent(http: httpx.Client, *envelopes: Json) -> list[Json]:
     """What the gateway says of each."""
     answer = http.post(ENVELOPES, json=list(envelopes))
     assert answer.status_code == 202, answer.text
-    found: list[Json] = answer.json()["positions"]
-    return found
+    positions: list[Json] = answer.json()["positions"]
+    return positions
 
 
 def fresh() -> str:
@@ -61,10 +61,10 @@ def test_a_task_is_followed_to_its_end(http: httpx.Client) -> None:
         message(f"{task}-2", [text("go on")], task=task),
         response(f"{task}-3", task=task),
     )
-    told = sent(http, *envelopes)
-    assert [each["id"] for each in told] == [each["id"] for each in envelopes]
-    assert {each["key"] for each in told} == {task}
-    body = got(http, f"{TASKS}/{task}", after=told[-1]["position"])
+    positions = sent(http, *envelopes)
+    assert [each["id"] for each in positions] == [each["id"] for each in envelopes]
+    assert {each["key"] for each in positions} == {task}
+    body = got(http, f"{TASKS}/{task}", after=positions[-1]["position"])
     assert (body["task"]["status"], body["aliases"], body["sequence"]) == (
         "completed",
         ["job-5"],
@@ -80,8 +80,8 @@ def test_a_task_is_followed_to_its_end(http: httpx.Client) -> None:
 def test_tasks_in_a_row_are_read_back(http: httpx.Client) -> None:
     for _ in range(READS):
         task = fresh()
-        (told,) = sent(http, request(task))
-        body = got(http, f"{TASKS}/{task}", after=told["position"])
+        (entry,) = sent(http, request(task))
+        body = got(http, f"{TASKS}/{task}", after=entry["position"])
         assert (body["task"]["id"], body["task"]["status"]) == (task, "submitted")
 
 
@@ -90,9 +90,9 @@ def test_requests_that_wait_for_others_are_read_back(http: httpx.Client) -> None
     (root,) = sent(http, request(fresh()))
     for number in range(READS // 2):
         task, once = fresh(), {"idempotency_key": fresh()}
-        held = request(task, parent_task_id=root["id"], config=once)
-        told, *_ = sent(http, held, *[request(fresh()) for _ in range(8)])
-        body = got(http, f"{TASKS}/{task}", after=told["position"])
+        waiting = request(task, parent_task_id=root["id"], config=once)
+        entry, *_ = sent(http, waiting, *[request(fresh()) for _ in range(8)])
+        body = got(http, f"{TASKS}/{task}", after=entry["position"])
         assert (body["task"]["id"], body["depth"]) == (task, 1), number
         (again,) = sent(http, request(f"{task}-2", parent_task_id=root["id"], config=once))
         body = got(http, f"{TASKS}/{task}-2", after=again["position"])
@@ -101,9 +101,9 @@ def test_requests_that_wait_for_others_are_read_back(http: httpx.Client) -> None
 
 def test_the_gateway_makes_what_is_missing(http: httpx.Client) -> None:
     bare = {name: value for name, value in request().items() if name not in ("id", "timestamp")}
-    (told,) = sent(http, {**bare, "payload_type": "task.request"})
-    assert (len(told["id"]), told["key"]) == (26, told["id"])
-    body = got(http, f"{TASKS}/{told['id']}/events", after=told["position"])
+    (entry,) = sent(http, {**bare, "payload_type": "task.request"})
+    assert (len(entry["id"]), entry["key"]) == (26, entry["id"])
+    body = got(http, f"{TASKS}/{entry['id']}/events", after=entry["position"])
     assert body["events"][0]["envelope"]["payload_type"] == "TaskRequest"
 
 
@@ -112,10 +112,10 @@ def test_none_is_sent_when_one_is_invalid(http: httpx.Client) -> None:
     bad = [{**request(), "sender": "x"}, {**request(), "asap_version": "0.2"}]
     answer = http.post(ENVELOPES, json=[request(task), *bad])
     assert answer.status_code == 422
-    found = [(error["index"], error["rule"]) for error in answer.json()["errors"]]
-    assert found == [(1, "bad_urn"), (2, "version_mismatch")]
-    (told,) = sent(http, request())
-    assert http.get(f"{TASKS}/{task}", params={"after": told["position"]}).status_code == 404
+    problems = [(error["index"], error["rule"]) for error in answer.json()["errors"]]
+    assert problems == [(1, "bad_urn"), (2, "version_mismatch")]
+    (entry,) = sent(http, request())
+    assert http.get(f"{TASKS}/{task}", params={"after": entry["position"]}).status_code == 404
 
 
 def test_an_agent_comes_and_goes(http: httpx.Client) -> None:
@@ -135,8 +135,8 @@ def test_an_agent_comes_and_goes(http: httpx.Client) -> None:
 
 def test_states_that_are_none_have_their_status(http: httpx.Client) -> None:
     task = fresh()
-    (told,) = sent(http, request(task))
-    answer = http.get(f"{TASKS}/{task}", params={"at": 1, "after": told["position"]})
+    (entry,) = sent(http, request(task))
+    answer = http.get(f"{TASKS}/{task}", params={"at": 1, "after": entry["position"]})
     assert (answer.status_code, answer.json()["rule"]) == (409, "state_mode_conflict")
     assert http.get(f"{TASKS}/{task}/snapshots/1").json()["rule"] == "snapshot_not_found"
 
@@ -169,8 +169,8 @@ def test_the_client_sends_and_asks(system: Live, tmp_path: Path, way: str) -> No
 
 def test_the_commands_say_the_same(system: Live, http: httpx.Client) -> None:
     task = fresh()
-    told = sent(http, request(task), response(f"{task}-1", task=task))
-    code, out = run(system, "asap", "task", task, "--json", "--after", told[-1]["position"])
+    positions = sent(http, request(task), response(f"{task}-1", task=task))
+    code, out = run(system, "asap", "task", task, "--json", "--after", positions[-1]["position"])
     body = json.loads(out)
     assert (code, body["task"]["status"]) == (0, "completed")
     assert body == got(http, f"{TASKS}/{task}")

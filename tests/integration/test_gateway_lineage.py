@@ -36,11 +36,11 @@ def test_a_story_of_three_protocols_and_a_retraction(system: Live, http: httpx.C
     trace = str(uuid.uuid4())
     of = {"trace__session_id": trace, "routing__requires_ack": False}
     root, child = idea(101, **of), idea(102, trace__parent_packet_id=idea(101)["packet_id"], **of)
-    asked = {**task(1), "taskId": str(uuid.uuid4()), "correlationId": trace}
+    question = {**task(1), "taskId": str(uuid.uuid4()), "correlationId": trace}
     call = {**request(f"task-{trace}"), "trace_id": trace}
     last = [
         sent(http, "/v1/apc/packets", [root, child, retraction(103, 101, **of)])[-1],
-        sent(http, "/v1/sap/tasks", asked)[0],
+        sent(http, "/v1/sap/tasks", question)[0],
         asap.sent(http, call)[0]["position"],
     ]
     for position in last:
@@ -60,8 +60,8 @@ def test_a_story_of_three_protocols_and_a_retraction(system: Live, http: httpx.C
         f"apc:packet:{child['packet_id']}": 1,
         f"apc:packet:{retraction(103, 101)['packet_id']}": 1,
     }
-    code, shown = run(system, "lineage", retracted, "--direction", "blast_radius")
-    assert (code, json.loads(shown)) == (0, blast)
+    code, output = run(system, "lineage", retracted, "--direction", "blast_radius")
+    assert (code, json.loads(output)) == (0, blast)
     code, drawing = run(system, "lineage", retracted, "--format", "mermaid")
     assert code == 0
     assert all(f'"{node["node"]}"' in drawing for node in blast["nodes"])

@@ -175,12 +175,12 @@ def _is_there(client: httpx.Client, path: str) -> bool:
 
 def route_statuses(system: Live) -> dict[str, set[int]]:
     """The statuses of each route, from the access log."""
-    found: dict[str, set[int]] = {}
+    statuses: dict[str, set[int]] = {}
     for line in system.gateway.text().splitlines():
         if line.startswith("{"):
             request = json.loads(line)
-            found.setdefault(request["route"], set()).add(request["status"])
-    return found
+            statuses.setdefault(request["route"], set()).add(request["status"])
+    return statuses
 
 
 @pytest.mark.timeout(700)
@@ -198,7 +198,7 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
         task_there, key_there = answer_stored(client)
         asap_worked(client)
         summit_worked(client)
-        found = subprocess.run(
+        process = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli"),
                 *("--config-file", str(HERE / "schemathesis.toml")),
@@ -228,12 +228,12 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
             timeout=TIME_LIMIT_S,
             check=False,
         )
-        assert found.returncode == 0, found.stdout[-20_000:] + found.stderr[-2000:]
-        counted = re.search(r"(\d+) generated", found.stdout)
+        assert process.returncode == 0, process.stdout[-20_000:] + process.stderr[-2000:]
+        counted = re.search(r"(\d+) generated", process.stdout)
         assert counted is not None
         assert int(counted[1]) > 1000
         statuses = route_statuses(system)
-        assert not {path for path, found in statuses.items() if found & {500, 503}}
+        assert not {path for path, process in statuses.items() if process & {500, 503}}
         for path, expected in REACHED.items():
             assert statuses[f"/v1/saop/sessions/{{session_id}}/{path}"] >= expected, path
         for path, expected in REACHED_OF_SAP.items():

@@ -59,9 +59,9 @@ def path_of(session: str, *more: str) -> str:
 
 def refused(answer: httpx.Response, status: int, rule: str) -> Json:
     assert answer.headers["content-type"] == "application/problem+json"
-    found: Json = answer.json()
-    assert (answer.status_code, found["rule"]) == (status, rule), answer.text
-    return found
+    problem: Json = answer.json()
+    assert (answer.status_code, problem["rule"]) == (status, rule), answer.text
+    return problem
 
 
 def test_turns_are_one_a_list_or_lines(http: httpx.Client) -> None:
@@ -85,8 +85,8 @@ def test_turns_in_a_row_are_read_back(http: httpx.Client) -> None:
     for index in range(READS):
         (position,) = sent(http, "/v1/saop/turns", turn(task, index))
         query = {"task_id": task, "turn_index": str(index), "after": position}
-        found = got(http, "/v1/saop/turns", **query)["items"]
-        stale += [item["cause"] for item in found] != [position]
+        turns = got(http, "/v1/saop/turns", **query)["items"]
+        stale += [item["cause"] for item in turns] != [position]
     assert stale == 0
 
 
@@ -104,8 +104,8 @@ def test_a_rewind_is_planned_and_applied(http: httpx.Client, session: str) -> No
     assert (again.status_code, again.json()["verdict"]) == (200, "duplicate")
     position = done.json()["cause"]
     assert states(http, session, after=position) == {"A": "IN_PROGRESS", "B": "PENDING"}
-    found = got(http, path_of(session, "rewinds", order["rewind_id"]))
-    assert found == done.json()
+    body = got(http, path_of(session, "rewinds", order["rewind_id"]))
+    assert body == done.json()
 
 
 @pytest.mark.parametrize(("end", "state"), [("confirm", "applied"), ("abort", "aborted")])
@@ -126,8 +126,8 @@ def test_a_rewind_is_prepared_and_ended(
 
 
 def test_rewinds_of_what_is_not_there(http: httpx.Client, session: str) -> None:
-    def ordered(own: str, **body: str) -> httpx.Response:
-        return http.post(path_of(own, "rewind"), json=body)
+    def ordered(session_id: str, **body: str) -> httpx.Response:
+        return http.post(path_of(session_id, "rewind"), json=body)
 
     refused(ordered("nowhere", task_id="A"), 404, "session_unknown")
     refused(ordered(session, task_id="Z"), 404, "task_unknown")
@@ -179,12 +179,12 @@ def test_secrets_never_reach_the_log(system: Live, http: httpx.Client) -> None:
     lines = [f"export TOKEN={TOKEN}", *KEY_LINES, "done"]
     events = [*(pulse(session, line) for line in lines), call]
     positions = sent(http, "/v1/rtes/events", events)
-    kept = [record_json(RTES_RAW, r) for r in read(system.log, RTES_RAW, system.prefix)]
-    own = [r["value"]["payload"] for r in kept if r["value"]["session_id"] == session]
-    assert len(own) == len(positions)
-    shown = json.dumps(own)
-    assert not [secret for secret in SECRETS if secret in shown]
-    assert [payload["line"] for payload in own[1:6]] == [
+    records = [record_json(RTES_RAW, r) for r in read(system.log, RTES_RAW, system.prefix)]
+    payloads = [r["value"]["payload"] for r in records if r["value"]["session_id"] == session]
+    assert len(payloads) == len(positions)
+    text = json.dumps(payloads)
+    assert not [secret for secret in SECRETS if secret in text]
+    assert [payload["line"] for payload in payloads[1:6]] == [
         "[REDACTED:pem_open]",
         "[REDACTED:pem_private_key]",
         "[REDACTED:pem_private_key]",
@@ -240,9 +240,9 @@ def test_many_requests_at_once(system: Live) -> None:
             return http.post("/v1/saop/turns", json=turn(task["task_id"], 0)).status_code
 
     with ThreadPoolExecutor(60) as pool:
-        found = list(pool.map(ask, range(300)))
-    assert set(found) <= {200, 202, 503}
-    assert found.count(200) + found.count(202) > 250
+        statuses = list(pool.map(ask, range(300)))
+    assert set(statuses) <= {200, 202, 503}
+    assert statuses.count(200) + statuses.count(202) > 250
 
 
 def test_a_work_tree_and_its_session_go_back(
@@ -264,13 +264,13 @@ def test_a_work_tree_and_its_session_go_back(
 
 
 def test_without_a_worker_the_answer_has_the_position(broker: str, tmp_path: Path) -> None:
-    with live(broker, tmp_path, GATEWAY_WAIT_S="1") as own, own.client as http:
+    with live(broker, tmp_path, GATEWAY_WAIT_S="1") as system, system.client as http:
         (position,) = sent(http, "/v1/rtes/events", move("s1", "A", "PENDING", "IN_PROGRESS"))
         got(http, "/v1/saop/tasks", after=position)
-        own.worker.signal(signal.SIGSTOP)
+        system.worker.signal(signal.SIGSTOP)
         answer = http.post(path_of("s1", "rewind"), json={"task_id": "A"})
         position = refused(answer, 504, "not_seen_in_time")["position"]
-        own.worker.signal(signal.SIGCONT)
+        system.worker.signal(signal.SIGCONT)
         while (tasks := http.get("/v1/saop/tasks", params={"after": position})).status_code == 504:
             pass
         assert [task["transitions"] for task in tasks.json()["items"]] == [2]

@@ -76,8 +76,8 @@ def test_tasks_in_a_row_are_read_back(http: httpx.Client) -> None:
     for _ in range(READS):
         of = fresh(task(), target=nobody)
         (position,) = sent(http, TASKS, of)
-        found = got(http, f"{TASKS}/{of['taskId']}", after=position)
-        stale += (found["state"], found["task"]) != ("QUEUED", of)
+        body = got(http, f"{TASKS}/{of['taskId']}", after=position)
+        stale += (body["state"], body["task"]) != ("QUEUED", of)
     assert stale == 0
 
 
@@ -85,8 +85,8 @@ def test_an_outcome_is_never_ahead_of_its_task(http: httpx.Client, agent: None) 
     for _ in range(20):
         of = fresh(task())
         outcome = post_and_wait(http, of).json()
-        found = got(http, f"{TASKS}/{of['taskId']}")
-        assert (found["state"], found["outcomes"][-1]) == ("SUCCEEDED", outcome)
+        body = got(http, f"{TASKS}/{of['taskId']}")
+        assert (body["state"], body["outcomes"][-1]) == ("SUCCEEDED", outcome)
 
 
 def test_many_wait_at_once(system: Live, agent: None) -> None:
@@ -96,8 +96,8 @@ def test_many_wait_at_once(system: Live, agent: None) -> None:
         with system.client as http:
             answer = post_and_wait(http, of)
             assert answer.status_code == 200, answer.text
-            found: Json = answer.json()
-            return found
+            body: Json = answer.json()
+            return body
 
     with ThreadPoolExecutor(60) as pool:
         answers = list(pool.map(ask, tasks))
@@ -134,18 +134,18 @@ def test_a_cancel_ends_the_wait_of_others(system: Live, http: httpx.Client) -> N
 
 
 def test_without_a_worker_the_sender_is_told_where_it_is(broker: str, tmp_path: Path) -> None:
-    with live(broker, tmp_path, GATEWAY_WAIT_S="1") as own, own.client as http:
+    with live(broker, tmp_path, GATEWAY_WAIT_S="1") as system, system.client as http:
         of = fresh(task())
         sent(http, TASKS, fresh(task()))
-        own.worker.signal(signals.SIGSTOP)
+        system.worker.signal(signals.SIGSTOP)
         answer = post_and_wait(http, of, 1)
         assert (answer.status_code, answer.json()["state"]) == (202, None)
         (position,) = answer.json()["positions"]
-        own.worker.signal(signals.SIGCONT)
+        system.worker.signal(signals.SIGCONT)
         path = f"{TASKS}/{of['taskId']}"
-        while (found := http.get(path, params={"after": position})).status_code == 504:
+        while (response := http.get(path, params={"after": position})).status_code == 504:
             pass
-        assert found.json()["state"] == "QUEUED"
+        assert response.json()["state"] == "QUEUED"
 
 
 def run(system: Live, *arguments: str) -> tuple[int, str]:
@@ -172,9 +172,9 @@ def test_the_commands_say_the_same(system: Live, http: httpx.Client, agent: None
     code, out = run(system, "sap-result", of["taskId"])
     assert (code, json.loads(out)) == (0, row["outcomes"][-1])
     code, out = run(system, "sap-explain", of["taskId"], "--json")
-    told = json.loads(out)
-    assert (code, [each["rule"] for each in told["commands"]]) == (0, ["accepted"] * 3)
-    assert told["commands"][-1]["evaluation"]["alignment"] == "VALID"
+    verification = json.loads(out)
+    assert (code, [each["rule"] for each in verification["commands"]]) == (0, ["accepted"] * 3)
+    assert verification["commands"][-1]["evaluation"]["alignment"] == "VALID"
     code, out = run(system, "sap-cache", "--verify", "--json")
     assert (code, json.loads(out)["firstBad"]) == (0, None)
     code, out = run(system, "sap-learning", "report.summarise", "--json")

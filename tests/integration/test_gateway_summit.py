@@ -83,8 +83,8 @@ def test_the_worked_example(http: httpx.Client) -> None:
     run = fresh()
     response = called(http, invoke(run))
     assert without_timing(response["result"]) == RESULT
-    shown = got(http, f"{RUNS}/{run}")
-    assert (shown["status"], shown["output"]) == ("completed", RESULT["output"])
+    body = got(http, f"{RUNS}/{run}")
+    assert (body["status"], body["output"]) == ("completed", RESULT["output"])
     assert called(http, {**invoke(run), "id": 2})["result"] == response["result"]
 
 
@@ -117,8 +117,14 @@ def test_the_documents_of_the_seed_as_printed(http: httpx.Client) -> None:
 
 def test_a_batch(http: httpx.Client) -> None:
     run, tool = fresh(), fresh("tool")
-    told = {k: v for k, v in cancel(fresh("none")).items() if k != "id"}
-    batch = [query("agent.status", runId=run), invoke(run), told, tool_call(tool), {"id": 3}]
+    notification = {k: v for k, v in cancel(fresh("none")).items() if k != "id"}
+    batch = [
+        query("agent.status", runId=run),
+        invoke(run),
+        notification,
+        tool_call(tool),
+        {"id": 3},
+    ]
     answer = http.post("/summit", json=batch)
     status, ran, used, wrong = answer.json()
     assert status["result"]["status"] == "completed"
@@ -130,8 +136,8 @@ def test_a_batch(http: httpx.Client) -> None:
 
 def test_a_notification(http: httpx.Client) -> None:
     none = fresh("none")
-    told = {k: v for k, v in cancel(none).items() if k != "id"}
-    answer = http.post("/summit", json=told)
+    notification = {k: v for k, v in cancel(none).items() if k != "id"}
+    answer = http.post("/summit", json=notification)
     assert (answer.status_code, answer.content) == (204, b"")
     position = answer.headers["headrace-position"]
     (event,) = got(http, f"{RUNS}/{none}/events", after=position)["items"]
@@ -148,15 +154,15 @@ def test_a_long_run_is_asked_for_again(http: httpx.Client) -> None:
     again = called(http, invoke(run, agent, traceId="tr-1"), 0)["error"]
     assert again["data"]["status"] in (None, "running")
     (fact,) = post_for_verdicts(http, REPLIES, result(run, agent=agent))
-    asked = query("agent.status", runId=run, after=fact["cause"])
-    assert called(http, asked)["result"]["result"] == RESULT
+    call = query("agent.status", runId=run, after=fact["cause"])
+    assert called(http, call)["result"]["result"] == RESULT
 
 
 def test_many_calls_at_once(http: httpx.Client) -> None:
     runs = [fresh() for _ in range(AT_ONCE)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(pool.map(lambda run: called(http, invoke(run)), runs))
-    assert [without_timing(response["result"]) for response in found] == [RESULT] * AT_ONCE
+        responses = list(pool.map(lambda run: called(http, invoke(run)), runs))
+    assert [without_timing(response["result"]) for response in responses] == [RESULT] * AT_ONCE
     counts = called(http, query("agent.status", agentId=AGENT))["result"]
     assert counts["runs"]["completed"] >= AT_ONCE
     assert counts["oldestQueuedAt"] is None
@@ -180,8 +186,10 @@ def test_the_commands(system: Live, tmp_path: Path) -> None:
     ran = command(system, tmp_path, "summit-invoke", AGENT, "--inputs", inputs, "--run-id", run)
     assert (ran.returncode, ran.stderr) == (0, f"{run}\n")
     assert json.loads(ran.stdout)["output"] == RESULT["output"]
-    held = command(system, tmp_path, "summit-verify", run)
-    assert (held.returncode, held.stdout.count(" ok ")) == (0, 5), held.stdout
+    verification = command(system, tmp_path, "summit-verify", run)
+    assert (verification.returncode, verification.stdout.count(" ok ")) == (0, 5), (
+        verification.stdout
+    )
     status = command(system, tmp_path, "summit-status", run)
     assert (status.returncode, json.loads(status.stdout)["status"]) == (0, "completed")
     ended = command(system, tmp_path, "summit-cancel", run)
@@ -196,8 +204,8 @@ def test_an_agent_that_does_not_answer_in_time(system: Live, tmp_path: Path) -> 
     path.write_text(json.dumps(manifest(agent)))
     made = command(system, tmp_path, "summit-register", str(path))
     assert (made.returncode, "manifest.accepted" in made.stdout) == (0, True), made.stderr
-    given = ("--inputs", '{"text": "x"}', "--wait", "1")
-    late = command(system, tmp_path, "summit-invoke", agent, *given)
+    arguments = ("--inputs", '{"text": "x"}', "--wait", "1")
+    late = command(system, tmp_path, "summit-invoke", agent, *arguments)
     assert (late.returncode, "run.pending" in late.stderr) == (3, True)
     gone = command(system, tmp_path, "summit-withdraw", agent, "--json")
     assert json.loads(gone.stdout)["verdicts"][0]["rule"] == "manifest.withdrawn"
@@ -205,7 +213,7 @@ def test_an_agent_that_does_not_answer_in_time(system: Live, tmp_path: Path) -> 
 
 def test_a_service_that_is_away(system: Live, tmp_path: Path) -> None:
     away = {**system.environ, "BOOTSTRAP": "127.0.0.1:1", "STATE_DIR": str(tmp_path)}
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "streams.cli", "summit-status", "x"],
         cwd=ROOT,
         env=environ_of(named(away)),
@@ -214,4 +222,4 @@ def test_a_service_that_is_away(system: Live, tmp_path: Path) -> None:
         timeout=60,
         check=False,
     )
-    assert (found.returncode, "broker_unavailable" in found.stderr) == (4, True)
+    assert (process.returncode, "broker_unavailable" in process.stderr) == (4, True)

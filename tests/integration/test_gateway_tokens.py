@@ -67,22 +67,22 @@ def read(system: Live, topic: str) -> list[Record]:
 
 def principal_of(system: Live, topic: str, cause: str) -> str:
     """The principal of a fact about the record at that position."""
-    found: list[bytes] = []
+    principals: list[bytes] = []
 
     def come() -> bool:
-        found[:] = [
+        principals[:] = [
             header(record, "headrace-principal") or b""
             for record in read(system, topic)
             if header(record, "headrace-cause") == cause.encode()
         ]
-        return bool(found)
+        return bool(principals)
 
     wait_for(come, f"a fact about {cause}", PATIENCE_S)
-    return found[0].decode()
+    return principals[0].decode()
 
 
 def test_facts_show_whose_token_it_was(system: Live, tokens: Tokens) -> None:
-    own = tokens.new("builder-1", Role.PRODUCER)
+    new_token = tokens.new("builder-1", Role.PRODUCER)
     other = tokens.new("mallory", Role.PRODUCER)
 
     async def send(token: str | None) -> str:
@@ -93,7 +93,7 @@ def test_facts_show_whose_token_it_was(system: Live, tokens: Tokens) -> None:
         asyncio.run(send("hr_x_y"))
     with pytest.raises(Forbidden, match="mallory"):
         asyncio.run(send(other))
-    cause = asyncio.run(send(own))
+    cause = asyncio.run(send(new_token))
     assert principal_of(system, "apc.events", cause) == "builder-1"
 
     (command,) = [r for r in read(system, "apc.packets") if position(r) == cause]

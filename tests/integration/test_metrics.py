@@ -46,9 +46,9 @@ def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 @pytest.fixture(scope="module")
 def worker(system: Live) -> str:
     """Where the worker serves its figures."""
-    found = re.search(r"metrics at (http://\S+)/metrics", system.worker.text())
-    assert found is not None
-    return found[1]
+    match = re.search(r"metrics at (http://\S+)/metrics", system.worker.text())
+    assert match is not None
+    return match[1]
 
 
 def scraped(url: str) -> Series:
@@ -88,9 +88,9 @@ def test_what_is_exported_is_what_is_declared(system: Live, worker: str) -> None
 
 def test_both_tell_what_rocksdb_holds(system: Live, worker: str) -> None:
     for url, metric in ((system.url, gateway_metrics.MEMORY), (worker, worker_metrics.MEMORY)):
-        held = scraped(url)
+        figures = scraped(url)
         for use in ("write_buffers", "block_cache"):
-            assert value(held, metric.name, use=use) > 0
+            assert value(figures, metric.name, use=use) > 0
 
 
 def test_verdicts_dead_letters_and_lag_show_what_was_decided(system: Live, worker: str) -> None:
@@ -153,15 +153,17 @@ def test_the_worker_says_that_it_is_ready(worker: str) -> None:
 
 def test_a_request_is_found_again_by_its_ids(system: Live) -> None:
     """From what the client was told, over the log of the gateway, to the record."""
-    wanted, packet = f"req-{uuid.uuid4().hex}", idea(trace__session_id=uuid.uuid4().hex)
+    request_id, packet = f"req-{uuid.uuid4().hex}", idea(trace__session_id=uuid.uuid4().hex)
     with system.client as http:
-        headers = {"x-request-id": wanted, "traceparent": TRACE}
+        headers = {"x-request-id": request_id, "traceparent": TRACE}
         answer = http.post("/v1/apc/packets", json=packet, headers=headers)
-    assert answer.headers["x-request-id"] == wanted
+    assert answer.headers["x-request-id"] == request_id
 
     def access_lines() -> list[dict[str, object]]:
         """Once the answer is on its way."""
-        return [line for line in logged(system.gateway.text()) if line.get("request_id") == wanted]
+        return [
+            line for line in logged(system.gateway.text()) if line.get("request_id") == request_id
+        ]
 
     wait_for(access_lines, "the request is logged")
     (line,) = access_lines()

@@ -32,8 +32,8 @@ PROGRAMS = blocks("python")
 def test_a_command_prints_what_the_readme_says(
     fresh_system: Live, environ: dict[str, str], example: Example
 ) -> None:
-    printed, wanted = run_example(example, fresh_system, environ)
-    assert printed == wanted or not example.output
+    printed, expected = run_example(example, fresh_system, environ)
+    assert printed == expected or not example.output
 
 
 @pytest.mark.parametrize("client", ["Client()", "Client(gateway)"])

@@ -158,8 +158,8 @@ def check_commands() -> None:
     first_page = CliRunner().invoke(main, ["saop", "tasks", *session, "--limit", "3"])
     assert [line.split()[1] for line in first_page.stdout.splitlines()[1:]] == ["A", "B", "C"]
     cursor = first_page.stderr.split()[-1]
-    rest = CliRunner().invoke(main, ["saop", "tasks", *session, "--cursor", cursor])
-    assert [line.split()[1] for line in rest.stdout.splitlines()[1:]] == ["D"]
+    result = CliRunner().invoke(main, ["saop", "tasks", *session, "--cursor", cursor])
+    assert [line.split()[1] for line in result.stdout.splitlines()[1:]] == ["D"]
     assert CliRunner().invoke(main, ["saop", "audit"]).exit_code == 2
 
 
@@ -182,11 +182,11 @@ def settled(bench: Bench, gateway: Gateway, tree: Tree) -> bool:
     """Nothing is left, and both sides moved or neither did; whether they moved."""
     code, _, err = run(tree, gateway.address, "--resume")
     assert code == 0, err
-    moved = states(routes_of(bench)) == AFTER
-    assert states(routes_of(bench)) == (AFTER if moved else BEFORE)
-    assert tree.head == ((tree.commits[0], None) if moved else (tree.commits[2], "main"))
+    is_after = states(routes_of(bench)) == AFTER
+    assert states(routes_of(bench)) == (AFTER if is_after else BEFORE)
+    assert tree.head == ((tree.commits[0], None) if is_after else (tree.commits[2], "main"))
     assert (tree.status, tree.journal.exists()) == ("", False)
-    return moved
+    return is_after
 
 
 @pytest.mark.parametrize("has_effect", [False, True])
@@ -202,8 +202,8 @@ def test_killed_while_the_service_is_asked(
     process.communicate()
     gateway.hold = None
     assert tree.journal.exists()
-    moved = settled(bench, gateway, tree)
-    assert moved == (call == "/confirm")  # a confirm without effect is repeated
+    is_after = settled(bench, gateway, tree)
+    assert is_after == (call == "/confirm")  # a confirm without effect is repeated
     code, _, err = run(tree, gateway.address, *TO_A)
     assert code == 0, err
     assert (tree.head, states(routes_of(bench))) == ((tree.commits[0], None), AFTER)

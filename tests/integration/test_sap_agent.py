@@ -46,9 +46,9 @@ def test_it_is_killed_again_and_again(system: Live) -> None:
     wait_for(lambda: set(states(system, ids)) == {"SUCCEEDED"}, "all are answered")
     with system.client as http:
         for each in ids:
-            found = got(http, f"{TASKS}/{each}")
-            assert [o["status"] for o in found["outcomes"]] == ["RUNNING", "SUCCEEDED"]
-            assert {ack["verdict"] for ack in found["acks"]} <= {"accepted", "duplicate"}
+            body = got(http, f"{TASKS}/{each}")
+            assert [o["status"] for o in body["outcomes"]] == ["RUNNING", "SUCCEEDED"]
+            assert {ack["verdict"] for ack in body["acks"]} <= {"accepted", "duplicate"}
 
 
 def test_it_answers_by_capability(system: Live) -> None:

@@ -69,9 +69,9 @@ def posted(http: httpx.Client, path: str, body: bytes, **headers: str) -> httpx.
 
 def seconds(text: str) -> int:
     """Since the epoch."""
-    found = sap.parse_seconds(text)
-    assert found is not None, text
-    return found
+    duration = sap.parse_seconds(text)
+    assert duration is not None, text
+    return duration
 
 
 def test_without_its_pressure_level_the_seeds_task_is_refused(http: httpx.Client) -> None:
@@ -87,7 +87,7 @@ def test_without_its_pressure_level_the_seeds_task_is_refused(http: httpx.Client
 def test_the_seed_is_answered_and_the_same_question_again_by_the_cache(
     http: httpx.Client, inbox: Tail
 ) -> None:
-    first, said = json.loads(TASK), json.loads(RESULT)
+    first, agent_result = json.loads(TASK), json.loads(RESULT)
     path = f"{TASKS}/{first['taskId']}"
     assert posted(http, TASKS, TASK).status_code == 202
     inbox.until(1)
@@ -95,7 +95,7 @@ def test_the_seed_is_answered_and_the_same_question_again_by_the_cache(
     assert (ack.status_code, ack.json()["verdict"]) == (200, "accepted"), ack.text
     wait_for(lambda: got(http, path)["cache"]["storedVersion"] == 1, "the answer is stored")
     (outcome,) = got(http, path)["outcomes"]
-    check_outcome(outcome, said)
+    check_outcome(outcome, agent_result)
 
     cached = f"/v1/sap/cache/{KEY}"
     wait_for(lambda: http.get(cached).status_code == 200, "the answer is shown")
@@ -106,12 +106,12 @@ def test_the_seed_is_answered_and_the_same_question_again_by_the_cache(
     answer = post_and_wait(http, second)
     hit = answer.json()
     assert (answer.status_code, hit["taskId"]) == (200, second["taskId"]), answer.text
-    check_hit(hit, said, age_s=seconds(hit["reportedAt"]) - stored_at)
+    check_hit(hit, agent_result, age_s=seconds(hit["reportedAt"]) - stored_at)
     assert hit["meta"]["headrace"]["cacheRecord"] == {
         "version": 1,
         "recordSha256": record["recordSha256"],
         "taskId": first["taskId"],
-        "producer": said["producer"]["agentId"],
+        "producer": agent_result["producer"]["agentId"],
     }
     row = got(http, f"{TASKS}/{second['taskId']}")
     assert (row["state"], row["cache"]["hitVersion"]) == ("SUCCEEDED", 1)
@@ -121,28 +121,28 @@ def test_the_seed_is_answered_and_the_same_question_again_by_the_cache(
     check_inbox(inbox, first)
 
 
-def check_outcome(outcome: Json, said: Json) -> None:
+def check_outcome(outcome: Json, agent_result: Json) -> None:
     """It is the seed's Result, with what the service adds."""
-    evidence, agents = outcome["constitutionalEvidence"], said["constitutionalEvidence"]
-    assert without(outcome, *DECIDED) == without(said, *DECIDED)
-    assert without(outcome["meta"], "headrace") == said["meta"]
+    evidence, agents = outcome["constitutionalEvidence"], agent_result["constitutionalEvidence"]
+    assert without(outcome, *DECIDED) == without(agent_result, *DECIDED)
+    assert without(outcome["meta"], "headrace") == agent_result["meta"]
     assert outcome["meta"]["headrace"]["rule"] == "agent_status"
-    own = ("policyChecks", "violations", "cache")
-    assert without(evidence, *own) == without(agents, *own)
+    service_members = ("policyChecks", "violations", "cache")
+    assert without(evidence, *service_members) == without(agents, *service_members)
     assert (evidence["violations"], evidence["cache"]) == ([], {"hit": False, "cacheKey": KEY})
     checks = {check["principle"]: check["status"] for check in evidence["policyChecks"]}
     assert checks.keys() >= {check["principle"] for check in agents["policyChecks"]}
     assert set(checks.values()) == {"PASS"}
 
 
-def check_hit(hit: Json, said: Json, age_s: int) -> None:
+def check_hit(hit: Json, agent_result: Json, age_s: int) -> None:
     """The same answer, by the service; age_s: by the outcome's time and the record's."""
     evidence = hit["constitutionalEvidence"]
     assert (hit["status"], evidence["alignment"]) == ("SUCCEEDED", "VALID")
     assert hit["meta"]["headrace"]["rule"] == "cache_hit"
     assert hit["producer"] == {"agentId": "headrace", "agentKind": "system"}
-    assert hit["output"] == said["output"]
-    assert evidence["citations"] == said["constitutionalEvidence"]["citations"]
+    assert hit["output"] == agent_result["output"]
+    assert evidence["citations"] == agent_result["constitutionalEvidence"]["citations"]
     assert age_s >= AGE_S
     assert evidence["cache"] == {"hit": True, "cacheKey": KEY, "version": 1, "ageSec": age_s}
 

@@ -89,10 +89,10 @@ def system(kafka: SecureBroker, tmp_path_factory: pytest.TempPathFactory) -> Ite
     }
     started = []
     for name, login in logins.items():
-        own = {**login, "PREFIX": PREFIX, "STATE_DIR": str(folder / name)}
+        variables = {**login, "PREFIX": PREFIX, "STATE_DIR": str(folder / name)}
         more = ("--listen", "127.0.0.1:0") if name == "gateway" else ()
         log = folder / f"{name}.log"
-        started.append(Process(name, log, named(own), "streams.cli", name, *more))
+        started.append(Process(name, log, named(variables), "streams.cli", name, *more))
     worker, gateway = started
     try:
         worker.wait_text("ready: tasks")
@@ -138,15 +138,15 @@ def test_an_agent_reads_inboxes_in_its_own_groups_only(kafka: SecureBroker) -> N
     settings = Settings().assign({"PREFIX": PREFIX, **login})
     log = log_of(login)
     inbox = PREFIX + SUMMIT_INBOX.name
-    own = log.group(agents_group(settings, "reviewer-1"), inbox)
+    group = log.group(agents_group(settings, "reviewer-1"), inbox)
     other = log.group(group_of(settings), inbox)
     try:
-        wait_for(lambda: own.poll(0.1).joined, "the agent has joined its group")
+        wait_for(lambda: group.poll(0.1).joined, "the agent has joined its group")
         with pytest.raises(AccessDenied, match=r"[Gg]roup authorization"):
             wait_for(lambda: other.poll(0.1).joined, "never")
         seen = {name.removeprefix(PREFIX) for name in log.topics()}
     finally:
-        own.close()
+        group.close()
         other.close()
         log.close()
     assert seen == {t.name for t in topics.ALL if t in AGENTS or t.kind is TopicKind.INBOX}
@@ -160,9 +160,11 @@ def test_agents_send_and_read_their_inbox_with_exactly_the_acls_printed(
     assert sent.exit_code == 0, sent.output
     position = sent.output.strip()
     with httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client:
-        found = client.get("/v1/apc/packets", params={"session_id": "secure-1", "after": position})
-        assert found.status_code == 200, found.text
-        assert packet["packet_id"] in found.text
+        response = client.get(
+            "/v1/apc/packets", params={"session_id": "secure-1", "after": position}
+        )
+        assert response.status_code == 200, response.text
+        assert packet["packet_id"] in response.text
         again = client.post("/v1/apc/packets", json=idea(2, trace__session_id="secure-1"))
         assert again.status_code == 202, again.text
     tailed = run(
@@ -180,9 +182,9 @@ def test_readers_see_what_was_decided_and_send_nothing(
     packet = idea(3, trace__session_id="secure-2")
     position = run(kafka.login("alice"), "send", "apc.packets", stdin=packet).output.strip()
     path = "/v1/apc/packets?session_id=secure-2"
-    found = run(login, "query", path, "--after", position)
-    assert found.exit_code == 0, found.output
-    assert packet["packet_id"] in found.output
+    result = run(login, "query", path, "--after", position)
+    assert result.exit_code == 0, result.output
+    assert packet["packet_id"] in result.output
     copied = run(login, "sink", "sqlite", "--db", str(tmp_path / "rows.db"), "--once")
     assert copied.exit_code == 0, copied.output
     refused = run(login, "send", "apc.packets", stdin=idea(4))
@@ -197,8 +199,8 @@ def test_the_python_client_logs_in_or_says_why_not(
     packet = idea(5, trace__session_id="secure-3")
 
     async def ask(login: Mapping[str, str]) -> Any:
-        own = Settings().assign({"PREFIX": PREFIX, "STATE_DIR": str(tmp_path), **login})
-        async with Client(settings=own) as hr:
+        settings = Settings().assign({"PREFIX": PREFIX, "STATE_DIR": str(tmp_path), **login})
+        async with Client(settings=settings) as hr:
             position = await hr.send("apc.packets", packet)
             return await hr.query("/v1/apc/packets?session_id=secure-3", after=position)
 
@@ -224,9 +226,9 @@ def test_who_is_not_let_in_ends_and_says_so_once(
     arguments = {"worker": ("worker",), "gateway": ("gateway", "--listen", "127.0.0.1:0")}
     started = []
     for name, words in arguments.items():
-        own = {**login, **more, "PREFIX": PREFIX, "STATE_DIR": str(tmp_path / name)}
+        variables = {**login, **more, "PREFIX": PREFIX, "STATE_DIR": str(tmp_path / name)}
         log = tmp_path / f"{name}.log"
-        started.append(Process(name, log, named(own), "streams.cli", *words))
+        started.append(Process(name, log, named(variables), "streams.cli", *words))
     try:
         for process in started:
             assert process.exit_code(180) == 3, process.text()
@@ -315,18 +317,18 @@ def test_a_right_that_comes_back_is_all_that_is_needed(kafka: SecureBroker, syst
         system.worker.wait_text("opens again: Kafka does not allow it")
     path = "/v1/apc/packets"
     with httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client:
-        asked = {"session_id": "secure-4", "after": position}
+        query = {"session_id": "secure-4", "after": position}
         wait_for(
-            lambda: client.get(path, params=asked).status_code == 200, "what was sent is judged"
+            lambda: client.get(path, params=query).status_code == 200, "what was sent is judged"
         )
-        assert packet["packet_id"] in client.get(path, params=asked).text
+        assert packet["packet_id"] in client.get(path, params=query).text
 
 
 def test_a_worker_that_its_group_does_not_take_ends_and_says_so(
     kafka: SecureBroker, tmp_path: Path
 ) -> None:
-    own = {**kafka.login("olga"), "PREFIX": PREFIX, "STATE_DIR": str(tmp_path)}
-    worker = Process("worker", tmp_path / "worker.log", named(own), "streams.cli", "worker")
+    variables = {**kafka.login("olga"), "PREFIX": PREFIX, "STATE_DIR": str(tmp_path)}
+    worker = Process("worker", tmp_path / "worker.log", named(variables), "streams.cli", "worker")
     try:
         assert worker.exit_code(180) == 3, worker.text()
         assert "headrace: access_denied: " in worker.text()
@@ -347,9 +349,9 @@ def test_a_certificate_is_a_login_too(kafka: SecureBroker) -> None:
     }
     allow = ("topics", "acls", "--reader", "User:CN=carol", "--apply")
     assert run({"BOOTSTRAP": kafka.plain}, *allow).exit_code == 0
-    found = run({**login, **certificate}, "topics", "list", "--json")
-    assert found.exit_code == 0, found.output
-    standing = {row["name"]: row["standing"] for row in map(json.loads, found.output.splitlines())}
+    result = run({**login, **certificate}, "topics", "list", "--json")
+    assert result.exit_code == 0, result.output
+    standing = {row["name"]: row["standing"] for row in map(json.loads, result.output.splitlines())}
     assert standing[f"{PREFIX}rtes.events"] == "there"
     assert standing[f"{PREFIX}rtes.raw"] == "missing"  # for who may not read it
 
@@ -360,9 +362,9 @@ def test_the_doctor_finds_all_well_and_says_what_differs(
     def findings(login: Mapping[str, str]) -> dict[str, Any]:
         environ = {**login, "STATE_DIR": str(tmp_path), "GATEWAY": "127.0.0.1:0"}
         result = run(environ, "doctor", "--json")
-        found = {each["check"]: each for each in map(json.loads, result.output.splitlines())}
-        assert result.exit_code == any(each["level"] == "fail" for each in found.values())
-        return found
+        checks = {each["check"]: each for each in map(json.loads, result.output.splitlines())}
+        assert result.exit_code == any(each["level"] == "fail" for each in checks.values())
+        return checks
 
     well = findings(kafka.login("olga"))
     assert {check: each["level"] for check, each in well.items() if each["level"] != "ok"} == {}

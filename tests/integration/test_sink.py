@@ -78,11 +78,11 @@ def committed(log: KafkaLog, topics: Sequence[str], partitions: int) -> list[Rec
     """Everything that was committed to these topics."""
     tps = [TopicPartition(name, n) for name in topics for n in range(partitions)]
     ends = log.ends(tps)
-    found: list[Record] = []
+    records: list[Record] = []
     with log.reader(log.starts(tps)) as reader:
         while any(reader.position(tp) < end for tp, end in ends.items()):
-            found += reader.poll(1)
-    return found
+            records += reader.poll(1)
+    return records
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def start(cluster: Told, db: Path, *args: str) -> subprocess.Popen[str]:
 
 def run(cluster: Told, db: Path, *args: str) -> tuple[int, str]:
     process = start(cluster, db, *args)
-    _, said = process.communicate(timeout=120)
-    return process.returncode, said
+    _, output = process.communicate(timeout=120)
+    return process.returncode, output
 
 
 class Writer:
@@ -167,10 +167,10 @@ def test_every_record_is_there_once_whatever_kills_the_sink(
         target = chance.randint(min(written(db) + 1, produced), produced)
         wait_for(partial(has, db, target), f"{target} of seed {seed}")
         process.send_signal(signal.SIGTERM if number == 5 else signal.SIGKILL)
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == (0 if number == 5 else -signal.SIGKILL), said
-    code, said = run(cluster, db, "--once")
-    assert code == 0, said
+        _, output = process.communicate(timeout=60)
+        assert process.returncode == (0 if number == 5 else -signal.SIGKILL), output
+    code, output = run(cluster, db, "--once")
+    assert code == 0, output
     check(cluster, db)
     assert run(cluster, db, "--once") == (0, "0 records written\n")
 
@@ -188,8 +188,8 @@ def check(cluster: Cluster, db: Path) -> None:
     assert [row[:2] for row in turns] == expected
     assert all(json.loads(row[2])["turn_index"] == row[1] for row in turns)
     latest = last_transitions(records)
-    found = query_rows(db, "SELECT session_id, id, state, updated_sequence, head_hash FROM tasks")
-    assert {row[:2]: row[2:] for row in found if row[0] is not None} == latest
+    rows = query_rows(db, "SELECT session_id, id, state, updated_sequence, head_hash FROM tasks")
+    assert {row[:2]: row[2:] for row in rows if row[0] is not None} == latest
     assert query_rows(db, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -223,9 +223,9 @@ def test_a_second_sink_ends_with_1(cluster: Cluster, tmp_path: Path) -> None:
     wait_for(one_ended, "one of two sinks ends")
     for process in both:
         process.send_signal(signal.SIGTERM)
-    said = [process.communicate(timeout=60)[1] for process in both]
-    assert sorted(process.returncode for process in both) == [0, 1], said
-    assert sum("another sink writes" in text for text in said) == 1
+    outputs = [process.communicate(timeout=60)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 1], outputs
+    assert sum("another sink writes" in text for text in outputs) == 1
     assert run(cluster, db, "--once")[0] == 0
     assert written(db) == len(cluster.records())
 
@@ -234,9 +234,9 @@ def test_files_of_another_prefix_are_refused(broker: str, cluster: Cluster, tmp_
     db = tmp_path / "agents.db"
     assert run(cluster, db, "--once")[0] == 0
     other = Cluster(broker)
-    code, said = run(other, db, "--once")
+    code, output = run(other, db, "--once")
     other.close()
-    assert (code, "prefix" in said) == (1, True)
+    assert (code, "prefix" in output) == (1, True)
 
 
 def test_what_real_workers_write_is_there_once(

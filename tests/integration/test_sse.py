@@ -42,12 +42,12 @@ class Server:
 
     def __init__(self, settings: Settings) -> None:
         (self.port,) = network.pick_ports([], 1)
-        own = {
+        variables = {
             "BOOTSTRAP": settings.bootstrap or "",
             "PREFIX": settings.prefix,
             "STATE_DIR": str(settings.state_dir),
         }
-        self._environ = environ_of(named(own))
+        self._environ = environ_of(named(variables))
         self.start()
 
     def start(self) -> None:
@@ -124,12 +124,12 @@ def query(number: int) -> str:
 
 def wants(number: int, record: tuple[str, int, str]) -> bool:
     session, _, task = record
-    own = session == f"s{number % SESSIONS}"
+    of_own_session = session == f"s{number % SESSIONS}"
     return {
-        0: own,
+        0: of_own_session,
         1: True,
-        2: own or session == f"s{(number + 1) % SESSIONS}",
-        3: own and task == f"t{number % 4}",
+        2: of_own_session or session == f"s{(number + 1) % SESSIONS}",
+        3: of_own_session and task == f"t{number % 4}",
     }[number % 4]
 
 
@@ -150,12 +150,14 @@ def events() -> Iterator[dict[str, Any]]:
         yield event | {"session_id": f"s{place[0]}"}
 
 
-def send(own: Environment, sent: list[int]) -> None:
+def send(environment: Environment, sent: list[int]) -> None:
     """At a steady rate; `sent` grows with it."""
     began = time.monotonic()
     for number, event in enumerate(events()):
         now_ms = time.time_ns() // 1_000_000
-        own.send([to_output(ingress_topic_of("rtes.raw"), event, now_ms, own.settings)])
+        environment.send(
+            [to_output(ingress_topic_of("rtes.raw"), event, now_ms, environment.settings)]
+        )
         sent.append(number)
         time.sleep(max(0.0, began + number / RATE - time.monotonic()))
 
@@ -163,14 +165,14 @@ def send(own: Environment, sent: list[int]) -> None:
 def test_every_client_gets_every_event_once_over_restarts_and_kills(
     broker: str, tmp_path: Path
 ) -> None:
-    with Environment(broker, tmp_path) as own:
-        worker = own.start("first")
+    with Environment(broker, tmp_path) as environment:
+        worker = environment.start("first")
         worker.wait_ready()
-        server, sent = Server(own.settings), list[int]()
+        server, sent = Server(environment.settings), list[int]()
         readers = Readers(server.port)
         try:
             with readers.running():
-                sender = threading.Thread(target=send, args=(own, sent))
+                sender = threading.Thread(target=send, args=(environment, sent))
                 sender.start()
                 reached(sent, EVENTS // 5)
                 readers.wait_connected(1)
@@ -178,13 +180,13 @@ def test_every_client_gets_every_event_once_over_restarts_and_kills(
                 server.start()
                 reached(sent, 2 * EVENTS // 5)
                 worker.kill()
-                own.start("first").wait_ready()
+                environment.start("first").wait_ready()
                 readers.wait_connected(2)
                 server.kill()
                 server.start()
                 readers.wait_connected(3)
                 sender.join()
-                expected = recorded(own)
+                expected = recorded(environment)
                 owed = [[r for r in expected if wants(n, r)] for n in range(CLIENTS)]
                 wait_for(lambda: complete(readers, owed), "all clients have their events")
         finally:
@@ -199,10 +201,10 @@ def reached(sent: list[int], count: int) -> None:
     wait_for(lambda: len(sent) >= count, f"{count} events sent")
 
 
-def recorded(own: Environment) -> list[tuple[str, int, str]]:
+def recorded(environment: Environment) -> list[tuple[str, int, str]]:
     """What the worker has recorded of all events, in the end."""
-    wait_for(lambda: len(own.records(RTES_EVENTS)) >= EVENTS, "all events recorded")
-    values = own.values(RTES_EVENTS)
+    wait_for(lambda: len(environment.records(RTES_EVENTS)) >= EVENTS, "all events recorded")
+    values = environment.values(RTES_EVENTS)
     assert len(values) == EVENTS
     return [(value["session_id"], value["sequence"], value["task_id"]) for value in values]
 

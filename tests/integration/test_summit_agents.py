@@ -89,9 +89,9 @@ def test_two_processes_of_one_agent_share_its_runs_without_doing_one_twice(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("handler", "said"), [("hold", "cancelled"), ("hold_thread", "stopped")])
+@pytest.mark.parametrize(("handler", "verb"), [("hold", "cancelled"), ("hold_thread", "stopped")])
 def test_a_cancelled_run_is_stopped_and_not_answered(
-    harness: SummitHarness, handler: str, said: str
+    harness: SummitHarness, handler: str, verb: str
 ) -> None:
     agent, run_id = harness.agent(handler), new_id()
     harness.send(run_id)
@@ -100,7 +100,7 @@ def test_a_cancelled_run_is_stopped_and_not_answered(
     cancelled = harness.run(lambda hr: hr.cancel(run_id, reason="no longer needed"))
     assert cancelled == {"runId": run_id, "status": "cancelled"}
     assert harness.run(lambda hr: hr.cancel(run_id)) == cancelled
-    agent.wait_text(f"{said} {run_id}\n")
+    agent.wait_text(f"{verb} {run_id}\n")
     assert harness.invoke(new_id(), text="")["status"] == "completed"
     assert finals(harness.rules(run_id)) == ["cancel.accepted", "cancel.duplicate"]
 
@@ -119,14 +119,14 @@ def test_a_run_cancelled_while_its_agent_was_away_is_not_begun(harness: SummitHa
 @pytest.mark.slow
 def test_runs_wait_for_room_and_are_all_answered(harness: SummitHarness) -> None:
     """Four at a time, without a word lost."""
-    agent, held, rest = harness.agent("hold"), run_ids(4), run_ids(3)
-    harness.send(*held)
-    for run_id in held:
+    agent, running, waiting = harness.agent("hold"), run_ids(4), run_ids(3)
+    harness.send(*running)
+    for run_id in running:
         agent.wait_text(f"begun {run_id}\n")
-    harness.send(*rest, text="")
-    harness.run(lambda hr: hr.cancel(held[0]))
-    harness.has_come(*rest)
-    harness.has_come(*held[1:], state="running")
+    harness.send(*waiting, text="")
+    harness.run(lambda hr: hr.cancel(running[0]))
+    harness.has_come(*waiting)
+    harness.has_come(*running[1:], state="running")
 
 
 @pytest.mark.slow
@@ -134,10 +134,10 @@ def test_a_budget_that_is_broken_ends_the_run(harness: SummitHarness) -> None:
     harness.agent("spend")
     within, over = run_ids(2)
     assert harness.invoke(within, context={"budget": {"usd": 0.06}})["status"] == "completed"
-    found = harness.invoke(over, context={"budget": {"usd": 0.05, "tokens": 1000}})
-    assert (found["status"], found["error"]["code"]) == ("budget_exceeded", -32013)
-    assert found["metrics"]["tokens"] == 6
-    assert "output" not in found
+    response = harness.invoke(over, context={"budget": {"usd": 0.05, "tokens": 1000}})
+    assert (response["status"], response["error"]["code"]) == ("budget_exceeded", -32013)
+    assert response["metrics"]["tokens"] == 6
+    assert "output" not in response
     assert harness.rules(over).count("reply.progress") == 6  # start, and five within the budget
 
 
@@ -145,9 +145,9 @@ def test_a_budget_that_is_broken_ends_the_run(harness: SummitHarness) -> None:
 def test_an_output_against_the_schema_is_not_passed_on(harness: SummitHarness) -> None:
     harness.agent("wrong")
     run_id = new_id()
-    found = harness.invoke(run_id)
-    assert (found["status"], found["error"]["code"]) == ("failed", -32010)
-    assert "output" not in found
+    response = harness.invoke(run_id)
+    assert (response["status"], response["error"]["code"]) == ("failed", -32010)
+    assert "output" not in response
     row = harness.get(f"/v1/summit/runs/{run_id}")
     assert row["output"] is None
     assert row["evidence"]["outputHash"]
@@ -161,7 +161,7 @@ def test_a_chain_of_three_is_one_lineage_tree(harness: SummitHarness) -> None:
 
     async def story(hr: Client) -> tuple[Json, set[tuple[str, str, str]]]:
         async with hr.tail("lineage.edges") as edges:
-            found = await hr.invoke(
+            response = await hr.invoke(
                 "desk-router", question, run_id, {"traceId": trace}, wait=WAIT_S
             )
             drawn: set[tuple[str, str, str]] = set()
@@ -169,20 +169,20 @@ def test_a_chain_of_three_is_one_lineage_tree(harness: SummitHarness) -> None:
                 edge = record.value
                 drawn.add((edge["from_node"], edge["relation"], edge["to_node"]))
                 if len({one for one, _, _ in drawn if one.startswith("summit:reply:")}) == 3:
-                    return found, drawn
+                    return response, drawn
         raise AssertionError("a tail does not end")
 
-    found, drawn = harness.run(story)
-    assert found["status"] == "completed"
-    assert found["output"]["by"] == "deep-researcher"
+    response, drawn = harness.run(story)
+    assert response["status"] == "completed"
+    assert response["output"]["by"] == "deep-researcher"
     runs = [run_id, f"{run_id}.1", f"{run_id}.1.1"]
     nodes = [f"summit:run:{one}" for one in runs]
     tree = {(child, parent) for child, relation, parent in drawn if relation == "child_of"}
     assert tree == {(nodes[1], nodes[0]), (nodes[2], nodes[1])}
     traced = {node for node, relation, _ in drawn if relation == "same_trace"}
     assert traced == set(nodes)
-    answered = {node for _, relation, node in drawn if relation == "answers"}
-    assert answered == set(nodes)
+    answering = {node for _, relation, node in drawn if relation == "answers"}
+    assert answering == set(nodes)
     rows = harness.get("/v1/summit/runs", traceId=trace)["items"]
     assert [(row["agentId"], row["caller"]) for row in reversed(rows)] == [
         ("desk-router", None),
@@ -230,21 +230,21 @@ def test_an_agent_in_this_process_stops_when_its_event_is_set(harness: SummitHar
         async with harness.client() as hr:
             serving = asyncio.create_task(serve())
             await hr.register(harness.manifest())
-            found = await hr.invoke(harness.name, {"text": TEXT}, run_id, wait=WAIT_S)
+            response = await hr.invoke(harness.name, {"text": TEXT}, run_id, wait=WAIT_S)
             await asyncio.wait_for(serving, WAIT_S)
-            return found
+            return response
 
     async def serve() -> None:
         async def slugify(arguments: Json, run: Any) -> str:
             return ""
 
         tools = {"slugify": slugify}
-        own = replace(harness.system.settings, state_dir=harness.system.folder / harness.name)
-        await serve_agent(harness.manifest(), handler, tools=tools, stop=stop, settings=own)
+        settings = replace(harness.system.settings, state_dir=harness.system.folder / harness.name)
+        await serve_agent(harness.manifest(), handler, tools=tools, stop=stop, settings=settings)
 
     stop = asyncio.Event()
-    found = asyncio.run(asyncio.wait_for(story(), 2 * WAIT_S))
-    assert found["output"] == {"words": 1}
+    response = asyncio.run(asyncio.wait_for(story(), 2 * WAIT_S))
+    assert response["output"] == {"words": 1}
     later = harness.agent("slow")
     assert harness.invoke(new_id())["status"] == "completed"
     assert f"begun {run_id}" not in later.text()

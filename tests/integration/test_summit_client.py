@@ -34,20 +34,20 @@ def test_the_worked_example_with_a_real_agent(harness: SummitHarness, way: str) 
     async def story(hr: Client) -> None:
         run_id = new_id()
         context = {"traceId": "tr-9c", "budget": budget}
-        found = await hr.invoke("word-stats", {"text": TEXT}, run_id, context, wait=WAIT_S)
-        assert (found["status"], found["output"]) == ("completed", counted(TEXT, 3))
-        assert list(found) == ["status", "output", "metrics", "provenance"]
-        assert found["provenance"]["model"] == "none"
+        response = await hr.invoke("word-stats", {"text": TEXT}, run_id, context, wait=WAIT_S)
+        assert (response["status"], response["output"]) == ("completed", counted(TEXT, 3))
+        assert list(response) == ["status", "output", "metrics", "provenance"]
+        assert response["provenance"]["model"] == "none"
         title = {"title": "To be, or not"}
         made = await hr.call_tool("word-stats", "slugify", title, call_id="c-1", wait=WAIT_S)
         assert made == {"id": "c-1", "output": "to-be-or-not"}
         again = await hr.invoke("word-stats", {"text": TEXT}, run_id, context, wait=WAIT_S)
-        assert again == found, "the same call returns the result of the first"
+        assert again == response, "the same call returns the result of the first"
         with pytest.raises(CallRejected) as caught:
             await hr.invoke("word-stats", {"text": "other"}, run_id, context)
         assert (caught.value.rule, caught.value.rpc_code) == ("run.conflict", -32003)
         status = await hr.status(run_id)
-        assert (status["status"], status["result"]) == ("completed", found)
+        assert (status["status"], status["result"]) == ("completed", response)
 
     harness.run(story, way)
 
@@ -100,17 +100,17 @@ SEED_RESPONSE = """
 def test_the_documents_of_the_seed_as_printed(system: Live) -> None:
     """Its manifest, its request, and what its response is made of: the caller reads that."""
     response = json.loads(SEED_RESPONSE)
-    told = {name: response["result"][name] for name in ("output", "metrics", "provenance")}
+    expected = {name: response["result"][name] for name in ("output", "metrics", "provenance")}
     ids = {"replyId": "final", "runId": "run-12345", "agentId": "deep-researcher"}
-    reply = {**ids, "kind": "result", **told}
+    reply = {**ids, "kind": "result", **expected}
     manifest = (HERE / "deep-researcher.yaml").read_bytes()
 
     async def delivered(hr: Client, inbox: TailStream) -> Json:
         async for record in inbox:
             if record.value["params"]["runId"] == "run-12345":
                 await hr.send("summit.replies", reply)
-                found: Json = record.value
-                return found
+                delivery: Json = record.value
+                return delivery
         raise AssertionError("a tail does not end")
 
     async def story() -> None:
@@ -174,10 +174,10 @@ def test_tools_are_listed_as_mcp_has_them(harness: SummitHarness) -> None:
     params = {"agentId": harness.name, "dialect": "mcp"}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tool.list", "params": params}
     with harness.system.client as http:
-        (told,) = http.post("/summit", json=request).json()["result"]["tools"]
-    tool = Tool.model_validate(told)
+        (tool_json,) = http.post("/summit", json=request).json()["result"]["tools"]
+    tool = Tool.model_validate(tool_json)
     made = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-    assert {"agentId": harness.name, **made} == told
+    assert {"agentId": harness.name, **made} == tool_json
     assert made == mcp_tool(harness.manifest()["spec"]["tools"][0])
 
 
@@ -206,9 +206,9 @@ def test_the_client_manages_agents_and_runs(harness: SummitHarness, way: str) ->
             assert (bad.value.rule, bad.value.rpc_code) == (error, -32602)
             assert bad.value.data["errors"]
         assert (await hr.status(agent_id=harness.name))["runs"]["queued"] == 1
-        with pytest.raises(CallRejected) as judged:
+        with pytest.raises(CallRejected) as refusal:
             await hr.judge(run_id, harness.name, {"status": "passed"})
-        assert judged.value.rule == "judge.not_completed"
+        assert refusal.value.rule == "judge.not_completed"
         with pytest.raises(CallRejected) as unknown:
             await hr.cancel("run-nowhere")
         assert (unknown.value.rule, unknown.value.rpc_code) == ("run.unknown", -32002)
@@ -235,17 +235,17 @@ def test_a_caller_is_named_and_alone_may_cancel(harness: SummitHarness, way: str
     agent = harness.agent("hold")
 
     async def story(hr: Client) -> None:
-        held, done = run_ids(2)
-        found = await hr.invoke(harness.name, {"text": ""}, done, caller="desk-7", wait=WAIT_S)
-        assert found["status"] == "completed"
+        running, done = run_ids(2)
+        response = await hr.invoke(harness.name, {"text": ""}, done, caller="desk-7", wait=WAIT_S)
+        assert response["status"] == "completed"
         assert harness.get(f"/v1/summit/runs/{done}")["caller"] == "desk-7"
         with pytest.raises(RunPending):
-            await hr.invoke(harness.name, {"text": TEXT}, held, caller="desk-7", wait=0.5)
-        await asyncio.to_thread(agent.wait_text, f"begun {held}\n")
+            await hr.invoke(harness.name, {"text": TEXT}, running, caller="desk-7", wait=0.5)
+        await asyncio.to_thread(agent.wait_text, f"begun {running}\n")
         with pytest.raises(CallRejected) as denied:
-            await hr.cancel(held, caller="desk-8")
+            await hr.cancel(running, caller="desk-8")
         assert (denied.value.rule, denied.value.rpc_code) == ("cancel.not_caller", -32007)
-        assert (await hr.cancel(held, caller="desk-7"))["status"] == "cancelled"
+        assert (await hr.cancel(running, caller="desk-7"))["status"] == "cancelled"
 
     harness.run(story, way)
 
@@ -265,8 +265,8 @@ def test_a_critic_judges_a_run(harness: SummitHarness, way: str) -> None:
         verification = {"status": "passed", "score": 0.9, "checks": checks}
         event = await hr.judge(run_id, critic, verification, model="gpt-4o")
         assert (event["verdict"], event["rule"]) == ("accepted", "reply.verification")
-        found = await hr.status(run_id)
-        assert found["verificationStatus"] == "failed"
-        assert found["judge"]["verification"]["claimedStatus"] == "passed"
+        row = await hr.status(run_id)
+        assert row["verificationStatus"] == "failed"
+        assert row["judge"]["verification"]["claimedStatus"] == "passed"
 
     harness.run(story, way)

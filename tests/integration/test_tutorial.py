@@ -22,9 +22,9 @@ EXAMPLES = commands(PAGE, SET_UP)
 def test_a_command_prints_what_the_tutorial_says(
     fresh_system: Live, environ: dict[str, str], example: Example
 ) -> None:
-    printed, wanted = run_example(example, fresh_system, environ)
-    assert wanted or "> " in example.command, "a command is followed by what it prints"
-    assert printed == wanted
+    printed, expected = run_example(example, fresh_system, environ)
+    assert expected or "> " in example.command, "a command is followed by what it prints"
+    assert printed == expected
 
 
 def test_every_command_is_run() -> None:
@@ -41,9 +41,9 @@ def test_a_command_that_reads_is_asked_again_until_a_slow_worker_has_decided(
     run(here(send.command.replace("ci-1", "ci-2"), fresh_system), None, environ)
     early = run(here(again.command, fresh_system), None, environ)
     fresh_system.worker.signal(signal.SIGCONT)
-    printed, wanted = run_example(again, fresh_system, environ)
+    printed, expected = run_example(again, fresh_system, environ)
     assert early == []
-    assert printed == wanted
+    assert printed == expected
 
 
 def test_what_sends_is_run_once() -> None:
