@@ -149,8 +149,8 @@ def test_what_cannot_be_written_down_is_said_to_whoever_waits_for_it(
     def fail(store: Store, rows: Any) -> None:
         raise StoreFailed("no space")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(Store, "write", fail)
+    with monkeypatch.context() as patches:
+        patches.setattr(Store, "write", fail)
         give(twin, "a")
         with pytest.raises(StoreFailed, match=r"not read on: no space\. Check the disk"):
             opened.catch_up([NAMES])
@@ -271,10 +271,10 @@ def put(twin: Twin, task: Task, *names: str) -> None:
     """Append inputs, and put them into the task's buffers as a fetch would."""
     written = twin.log.append([toy_record(name, prefix=twin.prefix) for name in names])
     with twin.log.reader({TopicPartition(twin.name(INPUT), 0): written[0].offset}) as reader:
-        found: list[Any] = []
-        while len(found) < len(written):
-            found += reader.poll(0.1)
-    task.put(twin.tp(INPUT), found)
+        records: list[Any] = []
+        while len(records) < len(written):
+            records += reader.poll(0.1)
+    task.put(twin.tp(INPUT), records)
 
 
 def commit(task: Task) -> int:

@@ -32,7 +32,7 @@ def test_records_submitted_by_many_threads_take_places_of_their_own(twin: Twin) 
         return [(record.value, record.offset) for record in placed]
 
     with ThreadPoolExecutor(8) as pool:
-        placed = [each for found in pool.map(send, range(40)) for each in found]
+        placed = [each for positions in pool.map(send, range(40)) for each in positions]
     assert len({offset for _, offset in placed}) == 200
     assert twin.log.submit([]).result(30) == []
 

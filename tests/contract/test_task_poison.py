@@ -48,8 +48,16 @@ def test_poison_is_not_tried_again_after_opening(twin: Twin, task: OpenTask) -> 
 
 def test_a_full_batch_of_bytes_that_do_not_decode_stops_nothing(twin: Twin, task: OpenTask) -> None:
     driver = task(batch=500)
-    broken = [None, b"", b"\0", b"\0\0\0\0\1x", b"rubbish", b"\xc3\x01" + bytes(8), b"\xff" * 99]
-    outputs = [Output(twin.name(INPUT), b"k%d" % n, broken[n % 7], (), 0) for n in range(1200)]
+    undecodable = [
+        None,
+        b"",
+        b"\0",
+        b"\0\0\0\0\1x",
+        b"rubbish",
+        b"\xc3\x01" + bytes(8),
+        b"\xff" * 99,
+    ]
+    outputs = [Output(twin.name(INPUT), b"k%d" % n, undecodable[n % 7], (), 0) for n in range(1200)]
     twin.log.append(outputs)
     send(twin, "a")
     driver.drain()

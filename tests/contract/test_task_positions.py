@@ -25,8 +25,8 @@ def _toy_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def gap_rows(twin: Twin) -> list[dict[str, object]]:
     prefix = ACCEPTED_GAPS.name.encode()
-    found = [r for r in twin.read(CHANGELOG) if (r.key or b"").startswith(prefix)]
-    return [decode(r.value, ACCEPTED_GAPS.record).value for r in found]
+    gap_records = [r for r in twin.read(CHANGELOG) if (r.key or b"").startswith(prefix)]
+    return [decode(r.value, ACCEPTED_GAPS.record).value for r in gap_records]
 
 
 def work(twin: Twin, task: OpenTask, *idents: str, second: bool = False) -> None:

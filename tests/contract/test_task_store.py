@@ -30,9 +30,9 @@ def filled(twin: Twin, task: OpenTask) -> Rows:
 
 
 def spoil(path: Path, pattern: str, change: Callable[[bytes], bytes]) -> None:
-    found = list((path / "state" / "0").glob(pattern))
-    assert found
-    for file in found:
+    files = list((path / "state" / "0").glob(pattern))
+    assert files
+    for file in files:
         file.write_bytes(change(file.read_bytes()))
 
 
@@ -79,10 +79,10 @@ def test_a_bad_block_met_while_running_is_gone_after_opening_again(
             return driver.rows()
 
     try:
-        found = all_rows()
+        rows_again = all_rows()
     except StoreFailed:
-        found = all_rows()
-    assert found == rows
+        rows_again = all_rows()
+    assert rows_again == rows
 
 
 @pytest.mark.parametrize("missing", [False, True])

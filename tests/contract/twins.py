@@ -92,15 +92,15 @@ class Twin(ABC):
         """Every committed record of a topic's partition 0, a commit just made included."""
         tp = self.tp(topic)
         end = self.high_watermark(tp)
-        found: list[Record] = []
+        records: list[Record] = []
 
         def more() -> bool:
-            found.extend(reader.poll(0.1))
+            records.extend(reader.poll(0.1))
             return bool(reader.position(tp) >= end)
 
         with self.log.reader(self.log.starts([tp])) as reader:
             until(more)
-        return found
+        return records
 
     def facts(self) -> list[dict[str, str]]:
         """What the facts of the toy say."""
@@ -206,8 +206,8 @@ class KafkaTwin(Twin):
         until(lambda: name not in self.log.topics())
 
     def truncate(self, tp: TopicPartition, start: int) -> None:
-        asked = self._admin.delete_records([KafkaPartition(*tp, start)])
-        for future in asked.values():
+        futures = self._admin.delete_records([KafkaPartition(*tp, start)])
+        for future in futures.values():
             future.result(PATIENCE_S)
 
     def producer(self, name: str = "other") -> Producer:
