@@ -40,11 +40,11 @@ def compose() -> dict[str, Any]:
 
 def ran(*command: str) -> str:
     """What is said by a command that must find nothing wrong."""
-    said = subprocess.run(
+    process = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
-    assert said.returncode == 0, said.stdout + said.stderr
-    return said.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 def test_the_file_is_as_the_compose_specification_says() -> None:
@@ -63,9 +63,9 @@ def test_docker_compose_takes_the_file(compose: dict[str, Any]) -> None:
 def _docker_compose() -> list[str] | None:
     """The plugin of docker, else the program of its own."""
     docker = shutil.which("docker")
-    asked = [docker or "docker", "compose", "version"]
-    if docker and not subprocess.run(asked, capture_output=True, check=False).returncode:
-        return asked[:2]
+    command = [docker or "docker", "compose", "version"]
+    if docker and not subprocess.run(command, capture_output=True, check=False).returncode:
+        return command[:2]
     alone = shutil.which("docker-compose")
     return None if alone is None else [alone]
 
@@ -92,12 +92,12 @@ def test_kafka_is_the_version_that_is_run_without_docker(compose: dict[str, Any]
 
 
 def test_ports_are_published_once_and_on_loopback_only(compose: dict[str, Any]) -> None:
-    found = {
+    ports = {
         name: service["ports"]
         for name, service in compose["services"].items()
         if "ports" in service
     }
-    assert found == {name: [f"127.0.0.1:{port}:{port}"] for name, port in PUBLISHED.items()}
+    assert ports == {name: [f"127.0.0.1:{port}:{port}"] for name, port in PUBLISHED.items()}
 
 
 def test_services_depend_on_services_and_mount_volumes_that_are_there(
@@ -216,12 +216,12 @@ def test_addresses_inside_are_listeners_of_kafka(compose: dict[str, Any]) -> Non
 
 
 def test_the_cluster_id_is_a_kafka_uuid(compose: dict[str, Any]) -> None:
-    given = compose["services"]["kafka"]["environment"]["CLUSTER_ID"]
-    assert len(base64.urlsafe_b64decode(given + "==")) == 16
+    cluster_id = compose["services"]["kafka"]["environment"]["CLUSTER_ID"]
+    assert len(base64.urlsafe_b64decode(cluster_id + "==")) == 16
 
 
 def test_what_the_dockerfile_copies_is_there_and_not_ignored() -> None:
-    kept = {
+    context_files = {
         line.removeprefix("!")
         for line in (ROOT / ".dockerignore").read_text().splitlines()
         if line.startswith("!")
@@ -234,7 +234,7 @@ def test_what_the_dockerfile_copies_is_there_and_not_ignored() -> None:
     assert sources
     for source in sources:
         assert (ROOT / source).exists(), source
-        assert source in kept
+        assert source in context_files
 
 
 def test_settings_in_the_dockerfile_are_declared() -> None:
@@ -246,12 +246,12 @@ def test_settings_in_the_dockerfile_are_declared() -> None:
 def test_the_state_directory_of_the_image_is_the_volume_that_compose_mounts(
     compose: dict[str, Any],
 ) -> None:
-    found = re.search(r"HEADRACE_STATE_DIR=(\S+)", DOCKERFILE)
-    assert found is not None
-    assert f"VOLUME {found[1]}\n" in DOCKERFILE
+    match = re.search(r"HEADRACE_STATE_DIR=(\S+)", DOCKERFILE)
+    assert match is not None
+    assert f"VOLUME {match[1]}\n" in DOCKERFILE
     for name in (*WORKERS, "gateway"):
         (volume,) = compose["services"][name]["volumes"]
-        assert volume.partition(":")[2] == found[1]
+        assert volume.partition(":")[2] == match[1]
 
 
 def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:

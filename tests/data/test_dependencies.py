@@ -57,8 +57,8 @@ def test_every_import_is_declared() -> None:
         name: BASE.union(*(EXTRAS[extra] for extra, of in EXTRA_MODULES.items() if name in of))
         for name in TREES
     }
-    undeclared = {name: found - allowed[name] for name, found in IMPORTS.items()}
-    assert {name: found for name, found in undeclared.items() if found} == {}
+    undeclared = {name: imports - allowed[name] for name, imports in IMPORTS.items()}
+    assert {name: imports for name, imports in undeclared.items() if imports} == {}
 
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS))

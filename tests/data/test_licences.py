@@ -40,12 +40,12 @@ CLASSIFIED = {
 
 def licences(name: str) -> set[str]:
     """By SPDX, or as the package says it; all that its expression names."""
-    found = metadata(name)
-    if "License-Expression" in found:
-        return set(re.split(r"[()\s]+", found["License-Expression"])) - {"", "AND", "OR"}
-    marks = [c.rpartition(" :: ")[2] for c in found.get_all("Classifier") or [] if "License" in c]
+    fields = metadata(name)
+    if "License-Expression" in fields:
+        return set(re.split(r"[()\s]+", fields["License-Expression"])) - {"", "AND", "OR"}
+    marks = [c.rpartition(" :: ")[2] for c in fields.get_all("Classifier") or [] if "License" in c]
     named = {CLASSIFIED.get(mark, mark) for mark in marks if mark != "DFSG approved"}
-    return named or {found["License"].strip() if "License" in found else "none"}
+    return named or {fields["License"].strip() if "License" in fields else "none"}
 
 
 def closure(name: str) -> Iterator[str]:
@@ -70,9 +70,9 @@ def test_every_requirement_may_be_used(name: str) -> None:
     line = PINNED[name].partition("--hash")[0]
     marker = Requirement(line).marker
     try:
-        found = licences(name)
+        names = licences(name)
     except PackageNotFoundError:
         assert marker is not None, f"{name} is not installed"
         assert not marker.evaluate(), f"{name} is not installed"
         return
-    assert found <= ALLOWED, f"{name}: {found}"
+    assert names <= ALLOWED, f"{name}: {names}"

@@ -21,19 +21,19 @@ _AWAY = re.compile(r"[a-z]+:")
 def links(page: Path) -> Iterator[str]:
     """Targets within the repository."""
     text = _CODE.sub("", page.read_text(encoding="utf-8"))
-    return (found for found in _LINK.findall(text) if not _AWAY.match(found))
+    return (target for target in _LINK.findall(text) if not _AWAY.match(target))
 
 
 def anchors(page: Path) -> set[str]:
     """Of its headings, as they are made where Markdown is shown."""
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
-    found: set[str] = set()
+    slugs: set[str] = set()
     for heading in _HEADING.findall(text):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
-        count = sum(bool(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", each)) for each in found)
-        found.add(f"{slug}-{count}" if count else slug)
-    return found
+        count = sum(bool(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", each)) for each in slugs)
+        slugs.add(f"{slug}-{count}" if count else slug)
+    return slugs
 
 
 def target_of(page: Path, link: str) -> tuple[Path, str]:

@@ -37,15 +37,15 @@ needs_promtool = pytest.mark.skipif(
 
 def exported() -> dict[str, set[str]]:
     """Every series by name, with its labels."""
-    found: dict[str, set[str]] = {"up": {"job", "instance"}}
+    labels: dict[str, set[str]] = {"up": {"job", "instance"}}
     for declared in DECLARED:
-        own = set(declared.labels) | ADDED_BY_PROMETHEUS
+        label_names = set(declared.labels) | ADDED_BY_PROMETHEUS
         if declared.kind == "histogram":
-            found[f"{declared.name}_bucket"] = own | {"le"}
-            found[f"{declared.name}_count"] = found[f"{declared.name}_sum"] = own
+            labels[f"{declared.name}_bucket"] = label_names | {"le"}
+            labels[f"{declared.name}_count"] = labels[f"{declared.name}_sum"] = label_names
         else:
-            found[declared.name] = own
-    return found
+            labels[declared.name] = label_names
+    return labels
 
 
 def alerts() -> list[dict[str, Any]]:
@@ -55,11 +55,11 @@ def alerts() -> list[dict[str, Any]]:
 
 def queries() -> dict[str, str]:
     """Of the dashboard and the alerts, by where they stand."""
-    found = {f"alert {rule['alert']}": rule["expr"] for rule in alerts()}
+    expressions = {f"alert {rule['alert']}": rule["expr"] for rule in alerts()}
     for panel in json.loads(dashboard.PATH.read_text())["panels"]:
         for target in panel.get("targets", ()):
-            found[f"{panel['title']} {target['refId']} {panel['id']}"] = target["expr"]
-    return found
+            expressions[f"{panel['title']} {target['refId']} {panel['id']}"] = target["expr"]
+    return expressions
 
 
 def names_in(query: str) -> set[str]:
@@ -96,10 +96,12 @@ def test_queries_name_metrics_and_labels_that_are_declared(where: str) -> None:
 
 def test_every_metric_is_on_the_dashboard() -> None:
     """ASAP's own have their protocol's names, and dashboards that others made."""
-    shown = set().union(*map(names_in, queries().values()))
-    own = (*worker_metrics.ALL, *gateway_metrics.ALL)
+    dashboard_names = set().union(*map(names_in, queries().values()))
+    metrics = (*worker_metrics.ALL, *gateway_metrics.ALL)
     suffixes = ("", "_bucket", "_count", "_sum")
-    missing = [d.name for d in own if not {d.name + suffix for suffix in suffixes} & shown]
+    missing = [
+        d.name for d in metrics if not {d.name + suffix for suffix in suffixes} & dashboard_names
+    ]
     assert missing == []
 
 
@@ -177,8 +179,8 @@ def test_promtool_agrees(arguments: tuple[str, ...]) -> None:
 @needs_promtool
 def test_promtool_can_parse_every_query_of_the_dashboard(tmp_path: Path) -> None:
     assert PROMTOOL is not None
-    asked = [query.replace("$__rate_interval", "5m") for query in queries().values()]
-    rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(asked)]
+    expressions = [query.replace("$__rate_interval", "5m") for query in queries().values()]
+    rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(expressions)]
     path = tmp_path / "queries.yml"
     path.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
     done = subprocess.run(

@@ -43,9 +43,11 @@ def test_what_is_not_a_constraint() -> None:
 
 def test_the_constraints_are_those_of_the_table_in_its_order() -> None:
     members = ("evaluator", "severity", "on_fail", "phases", "learnable")
-    found = {entry["id"]: tuple(entry[name] for name in members) for entry in FILE["constraint"]}
-    assert found == TABLE
-    assert list(found) == list(TABLE)
+    constraints = {
+        entry["id"]: tuple(entry[name] for name in members) for entry in FILE["constraint"]
+    }
+    assert constraints == TABLE
+    assert list(constraints) == list(TABLE)
     assert all(entry["hard"] is True for entry in FILE["constraint"])
     assert {e["id"]: e["params"] for e in FILE["constraint"] if "params" in e} == {
         "citations_required": {"min": 1}
@@ -56,8 +58,8 @@ def known_as(text: str) -> tuple[str, dict[str, str | None]] | None:
     """The first entry that matches a normalised text as a whole, with its parameters."""
     for entry in FILE["constraint"]:
         for expression in entry["match"]:
-            if found := re.fullmatch(expression, text):
-                return entry["id"], found.groupdict()
+            if match := re.fullmatch(expression, text):
+                return entry["id"], match.groupdict()
     return None
 
 

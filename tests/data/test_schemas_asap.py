@@ -183,5 +183,5 @@ def test_example_manifests_that_break_a_form_are_refused(name: str) -> None:
 
 
 def test_every_payload_has_a_valid_example() -> None:
-    told = {value["payload_type"] for value in examples.valid("asap").values()}
-    assert set(PAYLOADS) <= told
+    payload_types = {value["payload_type"] for value in examples.valid("asap").values()}
+    assert set(PAYLOADS) <= payload_types

@@ -125,11 +125,11 @@ def _members(
         return [deeper for i, v in enumerate(value) for deeper in _members(v, opened, (*place, i))]
     if not isinstance(value, dict):
         return []
-    found = []
+    paths = []
     for name, member in value.items():
         if name not in opened:
-            found += [(*place, name), *_members(member, opened, (*place, name))]
-    return found
+            paths += [(*place, name), *_members(member, opened, (*place, name))]
+    return paths
 
 
 def _changed(value: Any, place: tuple[Any, ...], junk: Any) -> Any:

@@ -44,8 +44,8 @@ def test_each_record_of_the_catalogue_has_one_owner() -> None:
 
 
 def test_each_record_of_the_topology_is_owned() -> None:
-    held = {topic.record for topic in TOPICS} | {table.record for table in TABLES}
-    assert held - {None} <= set(RECORDS)
+    records = {topic.record for topic in TOPICS} | {table.record for table in TABLES}
+    assert records - {None} <= set(RECORDS)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
@@ -76,15 +76,21 @@ def test_a_mapping_names_records_of_its_own_and_members_that_are_there(
     spec: Spec,
 ) -> None:
     mapping = spec.mapping
-    told = mapping.discriminators
-    named = {*mapping.tags, *mapping.sparse, *told, *mapping.codes_of, *mapping.repetitions}
-    named |= {record for each in told.values() for record in each.records.values()}
+    discriminators = mapping.discriminators
+    named = {
+        *mapping.tags,
+        *mapping.sparse,
+        *discriminators,
+        *mapping.codes_of,
+        *mapping.repetitions,
+    }
+    named |= {record for each in discriminators.values() for record in each.records.values()}
     named |= {each.record for each in mapping.repetitions.values()}
     codes = (mapping.codes, *mapping.codes_of.values())
     named |= {enum for each in codes for enum in each.enums}
     assert named <= definitions().keys()
     assert {namespace_of(record) for record in named} <= set(mapping.namespaces)
-    for record, discriminator in told.items():
+    for record, discriminator in discriminators.items():
         assert discriminator.union in fields_of(record)
     for record, repetition in mapping.repetitions.items():
         assert {repetition.list, *repetition.members.values()} <= fields_of(record)

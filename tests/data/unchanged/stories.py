@@ -53,13 +53,13 @@ def post() -> Iterator[Json]:
     for route in ROUTES:
         if isinstance(route.action, Produce):
             folder = FOLDERS[EDGES[route.action.topic.name].kind.name]
-            first, *rest = examples.valid(folder).values()
+            first, *others = examples.valid(folder).values()
             yield {
                 "query": f"POST {route.template}",
                 "headers": {"Prefer": "wait=1"},
                 "body": first,
             }
-            yield {"query": f"POST {route.template}", "body": rest}
+            yield {"query": f"POST {route.template}", "body": others}
             yield {"query": f"POST {route.template}", "body": {"colour": "red"}}
     packets = examples.valid("apc")
     yield {"query": "POST /v1/apc/arbitrate?top_k=1", "body": [packets["transfer"]] * 2}
