@@ -37,18 +37,18 @@ def main(arguments: list[str]) -> None:
         mutator = getattr(target, "mutate", None)
         more = {"custom_mutator": _mutator(mutator)} if mutator is not None else {}
         only = arguments[1:2] if len(arguments) == 2 and Path(arguments[1]).is_file() else None
-        rest = only or [*arguments[1:], folder]
-        atheris.Setup([arguments[0], "-len_control=0", *rest], target.run, **more)
+        corpora = only or [*arguments[1:], folder]
+        atheris.Setup([arguments[0], "-len_control=0", *corpora], target.run, **more)
         atheris.Fuzz()
 
 
 def _mutator(mutate: Any) -> Any:
     def custom(data: bytes, max_size: int, seed: int) -> bytes:
         dice = random.Random(seed)
-        found: bytes | None = mutate(data, dice) if dice.random() < 0.7 else None
-        if found is None or len(found) > max_size:
+        mutant: bytes | None = mutate(data, dice) if dice.random() < 0.7 else None
+        if mutant is None or len(mutant) > max_size:
             return bytes(atheris.Mutate(data, max_size))
-        return found
+        return mutant
 
     return custom
 

@@ -20,12 +20,12 @@ def texts() -> list[bytes]:
 
 def seeds() -> list[bytes]:
     """Every example for every topic that may take it by its folder."""
-    found = []
+    inputs = []
     for path in sorted(EXAMPLES.rglob("*.json")):
         protocol = path.relative_to(EXAMPLES).parts[0]
         named = [n for n, topic in enumerate(TOPICS) if topic.startswith(protocol)]
-        found += [bytes([n]) + path.read_bytes() for n in named]
-    return found + [bytes([0]) + json.dumps(odd).encode() for odd in ODD]
+        inputs += [bytes([n]) + path.read_bytes() for n in named]
+    return inputs + [bytes([0]) + json.dumps(odd).encode() for odd in ODD]
 
 
 def picked(data: bytes) -> tuple[str, Any]:

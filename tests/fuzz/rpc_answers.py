@@ -35,24 +35,24 @@ _ASAP_ERRORS: dict[int, tuple[str | None, ...]] = {
 
 def check_asap(body: bytes, text: bytes) -> None:
     """text: the answer to a body, of a server that wants no tokens."""
-    found, asked = _read(text), _asked(body)
-    request = asked if isinstance(asked, dict) else {}
-    _check_shape(found, _asap_id(request.get("id")))
-    if "result" in found:
-        assert request.get("method") == "asap.send", found
-        Envelope.model_validate(found["result"]["envelope"])
+    response, body_value = _read(text), _asked(body)
+    request = body_value if isinstance(body_value, dict) else {}
+    _check_shape(response, _asap_id(request.get("id")))
+    if "result" in response:
+        assert request.get("method") == "asap.send", response
+        Envelope.model_validate(response["result"]["envelope"])
         return
-    error = found["error"]
+    error = response["error"]
     code, data = error["code"], error["data"]
-    assert error["message"] == ERROR_MESSAGES[code], found
-    assert isinstance(data["error"], str), found
-    assert data["error"], found
-    assert data.get("asap_error") in _ASAP_ERRORS[code], found
-    assert (code == -32700) == isinstance(asked, ShapeError), found
+    assert error["message"] == ERROR_MESSAGES[code], response
+    assert isinstance(data["error"], str), response
+    assert data["error"], response
+    assert data.get("asap_error") in _ASAP_ERRORS[code], response
+    assert (code == -32700) == isinstance(body_value, ShapeError), response
     if "rule" in data:
-        assert ASAP_ERRORS[data["rule"]] == data["asap_error"], found
+        assert ASAP_ERRORS[data["rule"]] == data["asap_error"], response
     if "asap_error" in data:
-        assert repr(data.get("correlation_id")) == repr(_correlation(request)), found
+        assert repr(data.get("correlation_id")) == repr(_correlation(request)), response
 
 
 def _asked(body: bytes) -> Any:
@@ -65,44 +65,46 @@ def _asked(body: bytes) -> Any:
     return ShapeError("json_invalid", "", "too deep") if deep else value
 
 
-def _asap_id(told: Any) -> Any:
-    if isinstance(told, float) and told.is_integer():
-        return int(told)
-    return told if isinstance(told, str | int) and not isinstance(told, bool) else None
+def _asap_id(id: Any) -> Any:
+    if isinstance(id, float) and id.is_integer():
+        return int(id)
+    return id if isinstance(id, str | int) and not isinstance(id, bool) else None
 
 
 def _correlation(request: Json) -> str | None:
     params = request.get("params")
     envelope = params.get("envelope") if isinstance(params, dict) else None
-    told = envelope.get("correlation_id") if isinstance(envelope, dict) else None
-    return told if isinstance(told, str) and told else None
+    correlation = envelope.get("correlation_id") if isinstance(envelope, dict) else None
+    return correlation if isinstance(correlation, str) and correlation else None
 
 
-def check_summit(body: bytes, status: int, text: bytes | None, most: int) -> None:
+def check_summit(body: bytes, status: int, text: bytes | None, max_requests: int) -> None:
     """text: the answer to a body, None for an empty one.  most: requests in a batch."""
     if body.count(b"[") + body.count(b"{") > _SURE:
         _check_all(_read(text) if text else [])
         return
     try:
-        asked = read_json(body)
+        request_json = read_json(body)
     except ShapeError as exc:
-        asked = exc
-    several = isinstance(asked, list) and 1 <= len(asked) <= most
-    requests = [each for each in (asked if several else [asked]) if not _is_notification(each)]
+        request_json = exc
+    several = isinstance(request_json, list) and 1 <= len(request_json) <= max_requests
+    requests = [
+        each for each in (request_json if several else [request_json]) if not _is_notification(each)
+    ]
     if not requests:
         assert (status, text) == (204, None), text
         return
     assert status == 200
-    found = _read(text or b"")
-    answers = found if several else [found]
-    assert len(answers) == len(requests), found
+    response = _read(text or b"")
+    answers = response if several else [response]
+    assert len(answers) == len(requests), response
     for request, answer in zip(requests, answers, strict=True):
         _check_one(request, answer)
 
 
-def _check_all(found: Any) -> None:
+def _check_all(response: Any) -> None:
     """Without their ids."""
-    for answer in found if isinstance(found, list) else [found]:
+    for answer in response if isinstance(response, list) else [response]:
         _check_shape(answer, answer["id"])
         _check_outcome(answer)
 
@@ -135,12 +137,12 @@ def _check_outcome(answer: Json) -> None:
     assert set(data) <= _DATA, answer
 
 
-def _summit_id(told: Any) -> Any:
-    if isinstance(told, str):
-        return told if len(told) <= 256 else None
-    if isinstance(told, bool) or not isinstance(told, int | float):
+def _summit_id(id: Any) -> Any:
+    if isinstance(id, str):
+        return id if len(id) <= 256 else None
+    if isinstance(id, bool) or not isinstance(id, int | float):
         return None
-    return told if told == int(told) and abs(told) < 2**53 else None
+    return id if id == int(id) and abs(id) < 2**53 else None
 
 
 def _check_shape(answer: Json, id: Any) -> None:

@@ -35,8 +35,8 @@ _DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
 @pytest.mark.parametrize("target", RUNS)
 def test_nothing_but_coded_errors(target: str, tmp_path: Path) -> None:
     artifacts = f"-artifact_prefix={tmp_path}/"
-    least = example_count(RUNS[target])
-    limits = (f"-runs={least}", "-seed=7", "-timeout=60", "-rss_limit_mb=2048")
+    run_count = example_count(RUNS[target])
+    limits = (f"-runs={run_count}", "-seed=7", "-timeout=60", "-rss_limit_mb=2048")
     done = subprocess.run(
         [*BY_A_SHELL, sys.executable, "-m", "tests.fuzz", target, *limits, artifacts],
         cwd=ROOT,
@@ -48,4 +48,4 @@ def test_nothing_but_coded_errors(target: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-6000:]
     (runs,) = _DONE.findall(done.stderr)
-    assert int(runs) >= least
+    assert int(runs) >= run_count

@@ -15,7 +15,7 @@ RECORDS = sorted(CATALOGUE.records())
 
 
 def seeds() -> list[bytes]:
-    found = []
+    inputs = []
     for seed in examples.seeds():
         topic, value = examples.picked(seed)
         record = EDGES[topic].topic.record or ""
@@ -23,8 +23,8 @@ def seeds() -> list[bytes]:
             body = encode(record, from_json(record, value))
         except Exception:  # an example that Avro cannot carry is none here
             continue
-        found += [bytes([RECORDS.index(record)]) + form for form in (body, *single(record, body))]
-    return found
+        inputs += [bytes([RECORDS.index(record)]) + form for form in (body, *single(record, body))]
+    return inputs
 
 
 def single(record: str, framed: bytes) -> list[bytes]:
@@ -37,12 +37,12 @@ def run(data: bytes) -> None:
     if len(data) < 2:
         return
     record, body = RECORDS[data[0] % len(RECORDS)], data[1:]
-    (found,) = decode_many([body], record)
-    if isinstance(found, Undecodable):
-        assert found.code
-        assert found.message
-        with pytest.raises(Undecodable, match=re.escape(found.message)):
+    (decoded,) = decode_many([body], record)
+    if isinstance(decoded, Undecodable):
+        assert decoded.code
+        assert decoded.message
+        with pytest.raises(Undecodable, match=re.escape(decoded.message)):
             decode(body, record)
     else:
-        again = decode(encode(record, found.value), record).value
-        assert repr(again) == repr(found.value)  # NaN is not equal to itself
+        again = decode(encode(record, decoded.value), record).value
+        assert repr(again) == repr(decoded.value)  # NaN is not equal to itself

@@ -125,19 +125,19 @@ WORLDS: list[World] = []
 
 def seeds() -> list[bytes]:
     bodies = (rpc_seeds.asap(), rpc_seeds.asap(), rpc_seeds.summit())
-    found = [bytes([server]) + body for server, own in enumerate(bodies) for body in own]
-    return [*found, *(bytes([5]) + body for body in rpc_seeds.summit()[:5])]
+    inputs = [bytes([server]) + body for server, requests in enumerate(bodies) for body in requests]
+    return [*inputs, *(bytes([5]) + body for body in rpc_seeds.summit()[:5])]
 
 
 def mutate(data: bytes, dice: random.Random) -> bytes | None:
     """Now and then in a batch, with itself or a request that wants no answer."""
-    found = mutated(data, dice)
-    if found is None or dice.random() < 0.8:
-        return found
-    own, other = found[1:], json.dumps(rpc_seeds.CANCEL).encode()
-    parts = [own, dice.choice((own, other, data[1:]))]
+    mutant = mutated(data, dice)
+    if mutant is None or dice.random() < 0.8:
+        return mutant
+    first, other = mutant[1:], json.dumps(rpc_seeds.CANCEL).encode()
+    parts = [first, dice.choice((first, other, data[1:]))]
     dice.shuffle(parts)
-    return found[:1] + b"[" + b", ".join(parts) + b"]"
+    return mutant[:1] + b"[" + b", ".join(parts) + b"]"
 
 
 def run(data: bytes) -> None:
@@ -159,9 +159,9 @@ def close() -> None:
 
 
 class _Listener(logging.Handler):
-    def __init__(self, told: list[str]) -> None:
+    def __init__(self, messages: list[str]) -> None:
         super().__init__(logging.ERROR)
-        self._told = told
+        self._told = messages
 
     def emit(self, record: logging.LogRecord) -> None:
         self._told.append(self.format(record))
@@ -173,19 +173,19 @@ def faults_told() -> Iterator[list[str]]:
 
     An assertion that fails meanwhile tells of it too.
     """
-    told: list[str] = []
-    listener, logger, before = _Listener(told), logging.getLogger("streams"), _disabled()
+    messages: list[str] = []
+    listener, logger, before = _Listener(messages), logging.getLogger("streams"), _disabled()
     logger.addHandler(listener)
     logging.disable(logging.NOTSET)
     try:
-        yield told
+        yield messages
     except AssertionError as exc:
-        raise AssertionError("\n".join([*told, str(exc)])) from exc
+        raise AssertionError("\n".join([*messages, str(exc)])) from exc
     finally:
         logging.disable(before)
         logger.removeHandler(listener)
 
 
 def _disabled() -> int:
-    found: Any = logging.root.manager.disable
-    return int(found)
+    disable_level: Any = logging.root.manager.disable
+    return int(disable_level)

@@ -70,8 +70,8 @@ class System:
 
 def check(name: str, letter: Any) -> None:
     code = header(letter, "kafka_dlt-exception-fqcn")
-    said = header(letter, "kafka_dlt-exception-message")
-    assert code not in (DECIDE_FAILED.encode(), b"timer_failed"), (name, said, letter.value)
+    message = header(letter, "kafka_dlt-exception-message")
+    assert code not in (DECIDE_FAILED.encode(), b"timer_failed"), (name, message, letter.value)
 
 
 SYSTEMS: list[System] = []
