@@ -14,9 +14,9 @@ def files_of(pom: Path, folder: Path) -> list[str]:
     """The files of its dependencies: from Maven's cache, else downloaded.  folder: to write in."""
     maven = shutil.which("mvn")
     assert maven is not None, "Maven is needed (see the README)"
-    said = ""
+    output = ""
     for offline in (True, False):
-        found, said = resolve(maven, pom, folder / "paths", offline=offline)
-        if found is not None:
-            return found
-    raise AssertionError(said)
+        files, output = resolve(maven, pom, folder / "paths", offline=offline)
+        if files is not None:
+            return files
+    raise AssertionError(output)

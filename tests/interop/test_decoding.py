@@ -58,38 +58,40 @@ def names(system: Live) -> list[str]:
 
 
 def test_the_library_of_confluent_decodes_every_topic(broker: str, lived: Live) -> None:
-    found: dict[str, set[str]] = {}
+    record_names: dict[str, set[str]] = {}
     with Decoded(lived.url) as decoded:
         for message in records(broker, names(lived), lived.settings.partitions):
-            found.setdefault(message.topic(), set()).add(decoded.whole(message))
-    assert found.keys() == set(names(lived))
-    assert found.pop(lived.prefix + CHANGELOG.name) == {
+            record_names.setdefault(message.topic(), set()).add(decoded.whole(message))
+    assert record_names.keys() == set(names(lived))
+    assert record_names.pop(lived.prefix + CHANGELOG.name) == {
         table.record for table in tables.ALL if table.topic is None
     }
-    assert found == {lived.prefix + t.name: {t.record} for t in READABLE if t is not CHANGELOG}
+    assert record_names == {
+        lived.prefix + t.name: {t.record} for t in READABLE if t is not CHANGELOG
+    }
 
 
 def test_the_asyncapi_document_says_how_each_public_topic_is_read(broker: str, lived: Live) -> None:
     document = httpx.get(f"{lived.url}/asyncapi.json").json()
     parsed = {name: fastavro.parse_schema(schema) for name, schema in avro_of(document)}
     assert len(parsed) > 40
-    found = set()
+    topic_names = set()
     for message in records(broker, list(parsed), lived.settings.partitions):
         body = BytesIO(message.value()[5:])
         fastavro.schemaless_reader(body, parsed[message.topic()], None)
         assert body.read() == b"", position(message)
-        found.add(message.topic())
-    assert found == parsed.keys()
+        topic_names.add(message.topic())
+    assert topic_names == parsed.keys()
 
 
 def avro_of(document: Any) -> Iterator[tuple[str, Any]]:
     """The address of each channel of an AsyncAPI document, and the schema of its values."""
 
     def of(reference: Any) -> Any:
-        found = document
+        node = document
         for name in reference["$ref"].split("/")[1:]:
-            found = found[name]
-        return found
+            node = node[name]
+        return node
 
     for channel in document["channels"].values():
         payloads = [of(message)["payload"] for message in channel["messages"].values()]
@@ -109,17 +111,17 @@ def test_a_consumer_in_java_decodes_every_topic(broker: str, lived: Live, tmp_pa
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    told = {line["position"]: line for line in map(json.loads, ran.stdout.splitlines())}
-    own = {
+    by_position = {line["position"]: line for line in map(json.loads, ran.stdout.splitlines())}
+    framed_values = {
         position(message): message.value()
         for message in records(broker, names(lived), lived.settings.partitions)
     }
-    assert told.keys() == own.keys()
-    assert {place.split("/")[0] for place in told} == set(names(lived))
-    for place, framed in own.items():
+    assert by_position.keys() == framed_values.keys()
+    assert {place.split("/")[0] for place in by_position} == set(names(lived))
+    for place, framed in framed_values.items():
         entry = CATALOGUE.entry(int.from_bytes(framed[1:5], "big"))
-        assert told[place]["record"] == entry.record
-        assert told[place]["value"] == plain(decode(framed, entry.record).value), place
+        assert by_position[place]["record"] == entry.record
+        assert by_position[place]["value"] == plain(decode(framed, entry.record).value), place
 
 
 def plain(value: Any) -> Any:

@@ -34,18 +34,18 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> NodeTools:
     return NodeTools(tmp_path_factory.mktemp("interop"))
 
 
-def wrong(found: dict[str, Any]) -> list[Any]:
-    return [each for each in found["diagnostics"] if each["code"] not in ADVICE]
+def wrong(report: dict[str, Any]) -> list[Any]:
+    return [each for each in report["diagnostics"] if each["code"] not in ADVICE]
 
 
 def test_the_asyncapi_parser_finds_all_topics_and_nothing_wrong(tools: NodeTools) -> None:
     committed = (DIRECTORY / "asyncapi.json").read_text(encoding="utf-8")
-    found = tools.ask("asyncapi.js", committed)
-    assert wrong(found) == []
-    assert found["channels"] == [topic.name for topic in PUBLIC]
-    assert set(found["operations"]) == set(json.loads(committed)["operations"])
+    report = tools.ask("asyncapi.js", committed)
+    assert wrong(report) == []
+    assert report["channels"] == [topic.name for topic in PUBLIC]
+    assert set(report["operations"]) == set(json.loads(committed)["operations"])
     for topic in PUBLIC:
-        assert set(found["headers"][topic.name]) == {header.name for header in headers_of(topic)}
+        assert set(report["headers"][topic.name]) == {header.name for header in headers_of(topic)}
 
 
 def test_the_asyncapi_parser_takes_the_document_of_a_secured_cluster(tools: NodeTools) -> None:
@@ -53,10 +53,10 @@ def test_the_asyncapi_parser_takes_the_document_of_a_secured_cluster(tools: Node
 
 
 def test_the_asyncapi_parser_is_one_that_says_what_is_wrong(tools: NodeTools) -> None:
-    broken = document(Settings())
-    broken["operations"]["clients.send.apc.packets"]["channel"] = {"$ref": "#/channels/nothing"}
-    broken["components"]["schemas"]["headrace.apc.ApcEvent"]["schema"]["fields"] = 7
-    assert wrong(tools.ask("asyncapi.js", json.dumps(broken))) != []
+    spoiled = document(Settings())
+    spoiled["operations"]["clients.send.apc.packets"]["channel"] = {"$ref": "#/channels/nothing"}
+    spoiled["components"]["schemas"]["headrace.apc.ApcEvent"]["schema"]["fields"] = 7
+    assert wrong(tools.ask("asyncapi.js", json.dumps(spoiled))) != []
 
 
 def test_mermaid_draws_every_diagram_of_the_documentation(tools: NodeTools) -> None:
@@ -66,8 +66,10 @@ def test_mermaid_draws_every_diagram_of_the_documentation(tools: NodeTools) -> N
         for number, diagram in enumerate(DIAGRAM.findall(page.read_text(encoding="utf-8")))
     }
     assert len(diagrams) > 15
-    found = tools.ask("mermaid.js", json.dumps(list(diagrams.values())))
-    assert {name: said for name, said in zip(diagrams, found, strict=True) if said} == {}
+    messages = tools.ask("mermaid.js", json.dumps(list(diagrams.values())))
+    assert {
+        name: message for name, message in zip(diagrams, messages, strict=True) if message
+    } == {}
 
 
 def test_mermaid_draws_nodes_of_the_lineage_graph_whatever_they_are_called(

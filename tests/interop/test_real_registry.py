@@ -32,8 +32,8 @@ SESSION = "registry-1"
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRegistry]:
-    with RealRegistry(tmp_path_factory.mktemp("registry")) as found:
-        yield found
+    with RealRegistry(tmp_path_factory.mktemp("registry")) as registry_process:
+        yield registry_process
 
 
 @pytest.fixture(scope="module")
@@ -53,37 +53,37 @@ def body(number: int) -> bytes:
     return encode(PACKET, value(number))[5:]
 
 
-def framed(id: int, rest: bytes) -> bytes:
-    return b"\0" + id.to_bytes(4, "big") + rest
+def framed(id: int, body: bytes) -> bytes:
+    return b"\0" + id.to_bytes(4, "big") + body
 
 
-def sent(system: Live, given: bytes) -> str:
+def sent(system: Live, value: bytes) -> str:
     """The position of a packet record of these bytes."""
     name = system.prefix + APC_PACKETS.name
-    return position(system.log.append([Output(name, SESSION.encode(), given)])[0])
+    return position(system.log.append([Output(name, SESSION.encode(), value)])[0])
 
 
 def caused(system: Live, name: str, partitions: int, cause: str) -> Record:
     """The first record on a topic that names this cause, when it is there."""
     tail = Tail(system.log, system.prefix + name, partitions)
-    found: list[Record] = []
+    records: list[Record] = []
 
     def look() -> bool:
         tail.poll()
-        found[:] = [r for r in tail.records if header(r, CAUSE) == cause.encode()]
-        return bool(found)
+        records[:] = [r for r in tail.records if header(r, CAUSE) == cause.encode()]
+        return bool(records)
 
     try:
         wait_for(look, f"{cause} is answered on {name}")
     finally:
         tail.close()
-    return found[0]
+    return records[0]
 
 
 def verdict(system: Live, cause: str) -> str:
     fact = caused(system, APC_EVENTS.name, system.settings.partitions, cause)
-    with Decoded(system.environ["SCHEMA_REGISTRY_URL"]) as told:
-        return str(told.value(fact.topic, fact.value or b"")["verdict"])
+    with Decoded(system.environ["SCHEMA_REGISTRY_URL"]) as decoder:
+        return str(decoder.value(fact.topic, fact.value or b"")["verdict"])
 
 
 def letter(system: Live, cause: str) -> bytes | None:
@@ -92,10 +92,10 @@ def letter(system: Live, cause: str) -> bytes | None:
 
 def test_ids_come_from_the_registry(lived: Live, registry: RealRegistry, broker: str) -> None:
     with lived.client as client:
-        given = packet("IDEA", 1, session=SESSION)
-        (place,) = client.post("/v1/apc/packets", json=[given]).json()["positions"]
-        path = f"/v1/apc/sessions/{SESSION}/packets/{given['packet_id']}"
-        assert client.get(path, params={"after": place}).json()["packet_id"] == given["packet_id"]
+        idea = packet("IDEA", 1, session=SESSION)
+        (place,) = client.post("/v1/apc/packets", json=[idea]).json()["positions"]
+        path = f"/v1/apc/sessions/{SESSION}/packets/{idea['packet_id']}"
+        assert client.get(path, params={"after": place}).json()["packet_id"] == idea["packet_id"]
         assert verdict(lived, place) == "accepted"
         fact = caused(lived, APC_EVENTS.name, lived.settings.partitions, place)
         id = int.from_bytes((fact.value or b"")[1:5], "big")
