@@ -29,8 +29,8 @@ class History:
 
     def __init__(self, archive: Path, folder: Path) -> None:
         self.folder = folder
-        with tarfile.open(archive) as kept:
-            kept.extractall(folder, filter="data")
+        with tarfile.open(archive) as archive_file:
+            archive_file.extractall(folder, filter="data")
         self._told: Json = json.loads((folder / "log.json").read_text(encoding="utf-8"))
         self.lines: list[str] = self._told["lines"]
         self.middle: int = self._told["middle"]
@@ -53,18 +53,20 @@ class History:
         return log
 
 
-def _topic(name: str, told: Json) -> MemoryTopic:
-    topic = MemoryTopic(NewTopic(name, len(told["slots"]), told["config"]), told["id"])
-    topic.starts = told["starts"]
-    for partition, slots in enumerate(told["slots"]):
+def _topic(name: str, topic_json: Json) -> MemoryTopic:
+    topic = MemoryTopic(
+        NewTopic(name, len(topic_json["slots"]), topic_json["config"]), topic_json["id"]
+    )
+    topic.starts = topic_json["starts"]
+    for partition, slots in enumerate(topic_json["slots"]):
         topic.slots[partition] = [
             slot and _record(name, partition, offset, slot) for offset, slot in enumerate(slots)
         ]
     return topic
 
 
-def _record(name: str, partition: int, offset: int, told: list[Any]) -> LogRecord:
-    stamp, key, value, headers = told
+def _record(name: str, partition: int, offset: int, record_json: list[Any]) -> LogRecord:
+    stamp, key, value, headers = record_json
     heads = [(one, base64.b64decode(text)) for one, text in headers]
     return LogRecord(name, partition, offset, stamp, bytes_of(key), bytes_of(value), heads)
 

@@ -62,11 +62,11 @@ class Rollout(Environment):
 
         By headers: this version cannot read what the next one writes.
         """
-        found: Counter[str] = Counter()
+        answer_counts: Counter[str] = Counter()
         for record in (*self.records(APC_EVENTS), *self.records(APC_PACKETS_DLQ)):
             cause, ident = (_text(record, name) for name in (CAUSE, "ce_id"))
-            found[cause] += ident in ("", f"{cause}/0")
-        return +found
+            answer_counts[cause] += ident in ("", f"{cause}/0")
+        return +answer_counts
 
     def count_facts(self) -> Counter[str]:
         """How many facts there are by the place of the note, once their topic is there."""

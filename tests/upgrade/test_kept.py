@@ -23,8 +23,10 @@ def test_every_release_has_left_its_logs_and_directories() -> None:
     assert released <= {path.parent.name for path in ARCHIVES}
     for archive in ARCHIVES:
         if archive.parent.name in released:
-            with tarfile.open(archive) as kept:
-                assert {"log.json", "state/1/0/CURRENT", "view-1/CURRENT"} <= set(kept.getnames())
+            with tarfile.open(archive) as archive_file:
+                assert {"log.json", "state/1/0/CURRENT", "view-1/CURRENT"} <= set(
+                    archive_file.getnames()
+                )
 
 
 @pytest.mark.parametrize("state", ["kept", "gone"])
@@ -43,10 +45,10 @@ def test_this_version_goes_on_as_if_it_had_been_there_from_the_beginning(
     had_view = (tmp_path / "kept/view-1").exists()
     with caplog.at_level(logging.WARNING):
         scenario = history.upgraded(monkeypatch)
-        (own,) = scenario._host.tasks
-        assert bool(own.task.restored) == (state == "gone")
+        (partition_task,) = scenario._host.tasks
+        assert bool(partition_task.task.restored) == (state == "gone")
         assert (scenario._view.begun_anew is None) == had_view
-        found = rest_of(scenario, history)
+        rows = rest_of(scenario, history)
         scenario.close()
     assert "is rebuilt from its changelog" not in caplog.text
-    assert found == whole(history, tmp_path / "alone")
+    assert rows == whole(history, tmp_path / "alone")

@@ -55,7 +55,7 @@ def keep(path: Path, into: Path) -> None:
             scenario.line(number, line)
         scenario.close()
         log = scenario.log if hasattr(scenario, "log") else scenario._log
-        told = {
+        description = {
             "lines": lines,
             "middle": middle,
             "now": scenario.now,
@@ -64,14 +64,14 @@ def keep(path: Path, into: Path) -> None:
             "cluster": log._cluster,
             "topics": {name: topic_of(topic) for name, topic in log._topics.items()},
         }
-        (folder / "log.json").write_text(json.dumps(told), encoding="utf-8")
+        (folder / "log.json").write_text(json.dumps(description), encoding="utf-8")
         into.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(into / f"{path.stem}.tar.gz", "w:gz") as kept:
-            kept.add(folder / "log.json", "log.json")
+        with tarfile.open(into / f"{path.stem}.tar.gz", "w:gz") as archive_file:
+            archive_file.add(folder / "log.json", "log.json")
             last = max((folder / "state").iterdir(), key=lambda start: int(start.name))
-            kept.add(last, "state/1", filter=_without_logs)
+            archive_file.add(last, "state/1", filter=_without_logs)
             view = max(folder.glob("view-*"), key=lambda start: int(start.name.split("-")[1]))
-            kept.add(view, "view-1", filter=_without_logs)
+            archive_file.add(view, "view-1", filter=_without_logs)
 
 
 def _without_logs(member: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -28,10 +28,10 @@ class NotesProcessor:
         count = int(row["data"]["n"]) if row else 0
         if not count:
             work.set_timer(Timer(at + REMIND_MS, "notes.remind", ident, {"id": ident}))
-        kept = {"data": {"id": ident, "n": str(count + 1)}}
-        work.rows(COUNTS).put(ident, kept)
+        row_after = {"data": {"id": ident, "n": str(count + 1)}}
+        work.rows(COUNTS).put(ident, row_after)
         work.rows(LATEST).put(ident, {"data": {"at": str(at)}})
-        work.send(KEPT, ident, kept, id=f"{work.cause}/0", at=at, cause=work.cause)
+        work.send(KEPT, ident, row_after, id=f"{work.cause}/0", at=at, cause=work.cause)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         """A reminder is nothing more than that."""
