@@ -93,8 +93,8 @@ def test_a_scenario_plays(version: WithPing, tmp_path: Path) -> None:
     scenario.write_text("\n".join(lines), encoding="utf-8")
     played = version.run("streams.cli", "play", str(scenario))
     assert played.returncode == 0, played.stderr
-    shown = [json.loads(line) for line in played.stdout.splitlines()]
-    answers = [line["value"] for line in shown if line.get("topic") == "ping.answers"]
+    output_lines = [json.loads(line) for line in played.stdout.splitlines()]
+    answers = [line["value"] for line in output_lines if line.get("topic") == "ping.answers"]
     assert [(each["ping_id"], each["verdict"]) for each in answers] == [
         ("p1", "accepted"),
         ("p2", "accepted"),
@@ -105,9 +105,9 @@ def test_a_scenario_plays(version: WithPing, tmp_path: Path) -> None:
 def test_bad_input_is_refused_by_its_own_rule(version: WithPing, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"ping_id": 1, "sender": "ann"}', encoding="utf-8")
-    found = version.run("streams.cli", "validate", "ping.ping", str(bad))
-    assert found.returncode == 1
-    assert "ping_shape" in found.stdout + found.stderr
+    process = version.run("streams.cli", "validate", "ping.ping", str(bad))
+    assert process.returncode == 1
+    assert "ping_shape" in process.stdout + process.stderr
 
 
 def test_the_documents_have_it(version: WithPing) -> None:
@@ -131,12 +131,12 @@ def test_a_worker_decides_and_a_gateway_answers(service: Service) -> None:
         refused = client.post("/v1/ping/pings", json={"ping_id": 1, "sender": "ann"})
         assert (refused.status_code, "ping_shape" in refused.text) == (422, True)
         assert "/v1/ping/pings" in client.get("/openapi.json").json()["paths"]
-    shown = service.command("ping", "p2")
-    assert json.loads(shown.stdout)["state"] == "ANSWERED"
+    process = service.command("ping", "p2")
+    assert json.loads(process.stdout)["state"] == "ANSWERED"
 
 
 def test_verify_derives_its_answers_and_rows_again(service: Service) -> None:
-    found = service.command("verify")
-    assert found.returncode == 0, found.stdout + found.stderr
-    shown = dict(line.split() for line in found.stdout.splitlines() if " " in line)
-    assert (shown["commands"], shown["facts"], shown["rows"]) == ("3", "3", "2")
+    process = service.command("verify")
+    assert process.returncode == 0, process.stdout + process.stderr
+    counts = dict(line.split() for line in process.stdout.splitlines() if " " in line)
+    assert (counts["commands"], counts["facts"], counts["rows"]) == ("3", "3", "2")

@@ -7,6 +7,6 @@ from streams.replay.checks import CheckContext, Problems, check_members
 from streams.replay.facts import Fact
 
 
-def check(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
+def check(fact: Fact, command: Message | None, ctx: CheckContext) -> Problems:
     if command is not None:
         yield from check_members(fact.value or {}, dict(command.value))
