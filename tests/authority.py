@@ -49,16 +49,16 @@ class Authority:
         self, subject: x509.Name, key: ec.EllipticCurvePrivateKey
     ) -> x509.CertificateBuilder:
         now = datetime.datetime.now(datetime.UTC)
-        own = key.public_key()
+        public_key = key.public_key()
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(self._subject)
-            .public_key(own)
+            .public_key(public_key)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - datetime.timedelta(days=1))
             .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(own), critical=False)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
         )
 
     def issue(self, name: str, address: str = "127.0.0.1", *, name_issuer_key: bool = True) -> Path:

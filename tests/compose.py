@@ -26,8 +26,10 @@ def load() -> Compose:
 def environment(compose: Compose, name: str, host: dict[str, str] | None = None) -> dict[str, str]:
     """The variables of a service of ours, those of its image among them.  host: where it runs."""
 
-    def filled(found: re.Match[str]) -> str:
-        return (host or {}).get(found[1], found[2])
+    def filled(match: re.Match[str]) -> str:
+        return (host or {}).get(match[1], match[2])
 
-    own: dict[str, str] = compose["services"][name]["environment"]
-    return _IMAGE | {k: re.sub(r"\$\{(\w+):-(.*?)\}", filled, text) for k, text in own.items()}
+    service_variables: dict[str, str] = compose["services"][name]["environment"]
+    return _IMAGE | {
+        k: re.sub(r"\$\{(\w+):-(.*?)\}", filled, text) for k, text in service_variables.items()
+    }

@@ -39,8 +39,10 @@ def named(settings: Mapping[str, str]) -> dict[str, str]:
 
 def environ_of(settings: Mapping[str, str]) -> dict[str, str]:
     """This process's environment, with these settings (named with HEADRACE_) instead of its own."""
-    own = (PREFIX, REGISTRY_URL)
-    inherited = {name: text for name, text in os.environ.items() if not name.startswith(own)}
+    own_prefixes = (PREFIX, REGISTRY_URL)
+    inherited = {
+        name: text for name, text in os.environ.items() if not name.startswith(own_prefixes)
+    }
     return {**inherited, **settings}
 
 
@@ -83,9 +85,9 @@ class Process:
         """Until it has said that; fails when it ends before."""
 
         def has_text() -> bool:
-            running, found = self.running, text in self.text()
-            assert found or running, f"{self.name} has ended:\n{self.text()[-3000:]}"
-            return found
+            running, is_there = self.running, text in self.text()
+            assert is_there or running, f"{self.name} has ended:\n{self.text()[-3000:]}"
+            return is_there
 
         wait_for(has_text, f"{self.name} says {text!r}", patience_s, 0.002)
 
@@ -129,5 +131,5 @@ def loaded_by(statement: str, modules: Collection[str]) -> list[str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: list[str] = json.loads(done.stdout)
-    return found
+    module_names: list[str] = json.loads(done.stdout)
+    return module_names
