@@ -131,7 +131,7 @@ def check_context(check: Checker, context: Any, path: Place, run_id: Any = None)
     check.text(context, "traceId", path, rules.CONTEXT_TRACE_ID, is_id, _ID, shape)
     check.text(context, "parentRunId", path, rules.CONTEXT_PARENT, is_id, _ID, shape)
     if isinstance(run_id, str) and context.get("parentRunId") == run_id:
-        check.broken(rules.CONTEXT_PARENT, (*path, "parentRunId"), "must be another run's id")
+        check.add_problem(rules.CONTEXT_PARENT, (*path, "parentRunId"), "must be another run's id")
     extra = others(context, _CONTEXT)
     for name, value in extra.items():
         check.well_formed(rules.JSON_INVALID, value, (*path, str(name)))
@@ -146,13 +146,13 @@ def check_budget(check: Checker, budget: Any, path: Place) -> None:
         return
     for name in budget:
         if name not in _BUDGET:
-            check.broken(rules.BUDGET_KEY, (*path, str(name)), "is no budget that is known")
+            check.add_problem(rules.BUDGET_KEY, (*path, str(name)), "is no budget that is known")
     check.number(budget, "usd", path, rules.BUDGET_VALUE, 0, words.MAX_USD)
     check.integer(budget, "tokens", path, rules.BUDGET_VALUE)
     seconds = budget.get("seconds")
     if "seconds" in budget and not (in_range(seconds, 0, words.MAX_SECONDS) and seconds > 0):
         what = f"must be a number above 0, at most {words.MAX_SECONDS}"
-        check.broken(rules.BUDGET_VALUE, (*path, "seconds"), what)
+        check.add_problem(rules.BUDGET_VALUE, (*path, "seconds"), what)
 
 
 _REQUEST = ("jsonrpc", "id", "method", "params", "caller", "delivery")
@@ -185,26 +185,26 @@ def call_problems(value: Any, methods: tuple[str, ...]) -> list[Problem]:
 def _check_envelope(check: Checker, call: JsonObject, methods: tuple[str, ...]) -> None:
     check.members(call, (), _REQUEST, ("method",), rules.RPC_SHAPE)
     if call.get("jsonrpc") != words.JSONRPC:
-        check.broken(rules.RPC_VERSION, ("jsonrpc",), f"must be {words.JSONRPC}")
+        check.add_problem(rules.RPC_VERSION, ("jsonrpc",), f"must be {words.JSONRPC}")
     method = call.get("method")
     if "id" in call and not _is_request_id(call["id"]):
         what = f"must be a string of at most 256 characters or an integer within {MAX_SAFE_INTEGER}"
-        check.broken(rules.RPC_ID, ("id",), what)
+        check.add_problem(rules.RPC_ID, ("id",), what)
     if "id" not in call and method != words.CANCEL_METHOD:
-        check.broken(rules.RPC_ID_REQUIRED, ("id",), "is missing")
+        check.add_problem(rules.RPC_ID_REQUIRED, ("id",), "is missing")
     if "delivery" in call:
-        check.broken(rules.PARAMS_SHAPE, ("delivery",), "is for the service to set")
+        check.add_problem(rules.PARAMS_SHAPE, ("delivery",), "is for the service to set")
     check.text(
         call, "caller", (), rules.CALLER_VALUE, chars(1, 200), "a string of 1 to 200 characters"
     )
     if not isinstance(method, str):
         if "method" in call:
-            check.broken(rules.RPC_SHAPE, ("method",), "must be a string")
+            check.add_problem(rules.RPC_SHAPE, ("method",), "must be a string")
     elif method not in methods:
-        check.broken(rules.RPC_METHOD, ("method",), f"must be one of {', '.join(methods)}")
+        check.add_problem(rules.RPC_METHOD, ("method",), f"must be one of {', '.join(methods)}")
     elif "params" not in call:
         if method not in ("agent.list", "tool.list"):
-            check.broken(rules.PARAMS_SHAPE, _PARAMS, "is missing")
+            check.add_problem(rules.PARAMS_SHAPE, _PARAMS, "is missing")
     elif check.an_object(rules.PARAMS_SHAPE, call["params"], _PARAMS):
         _PARAMS_CHECKS[method](check, call["params"], _PARAMS)
 
@@ -228,13 +228,13 @@ def _check_query(check: Checker, params: JsonObject, path: Place, *listed: str) 
 def _check_status_query(check: Checker, params: JsonObject, path: Place) -> None:
     _check_query(check, params, path, "runId", "agentId", "after")
     if "runId" not in params and "agentId" not in params:
-        check.broken(rules.PARAMS_SHAPE, (*path, "runId"), "is missing, and so is agentId")
+        check.add_problem(rules.PARAMS_SHAPE, (*path, "runId"), "is missing, and so is agentId")
 
 
 def _check_schema_query(check: Checker, params: JsonObject, path: Place) -> None:
     _check_query(check, params, path, "agentId", "version", "after")
     if "agentId" not in params:
-        check.broken(rules.PARAMS_SHAPE, (*path, "agentId"), "is missing")
+        check.add_problem(rules.PARAMS_SHAPE, (*path, "agentId"), "is missing")
 
 
 def _check_agents_query(check: Checker, params: JsonObject, path: Place) -> None:

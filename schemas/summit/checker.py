@@ -86,7 +86,7 @@ class Checker:
         """
         return sorted(dict.fromkeys(self._problems), key=lambda problem: self._order[problem.rule])
 
-    def broken(self, rule: Rule, path: Place, what: str) -> None:
+    def add_problem(self, rule: Rule, path: Place, what: str) -> None:
         if len(self._problems) < _MAX_PROBLEMS:
             name = f"{path[-1]}" if path else f"The {self._name}"
             self._problems.append(Problem(rule.code, pointer(*path), f"{name} {what}."))
@@ -109,15 +109,15 @@ class Checker:
         """
         for name in required:
             if name not in value:
-                self.broken(missing or rule, (*path, name), "is missing")
+                self.add_problem(missing or rule, (*path, name), "is missing")
         for name in value:
             if name not in listed:
-                self.broken(rule, (*path, str(name)), "is no member of this object")
+                self.add_problem(rule, (*path, str(name)), "is no member of this object")
 
     def an_object(self, rule: Rule, value: Any, path: Place) -> bool:
         if isinstance(value, dict):
             return True
-        self.broken(rule, path, "must be an object")
+        self.add_problem(rule, path, "must be an object")
         return False
 
     def text(
@@ -138,24 +138,24 @@ class Checker:
             return
         value = owner[name]
         if not isinstance(value, str):
-            self.broken(shape or rule, (*path, name), "must be a string")
+            self.add_problem(shape or rule, (*path, name), "must be a string")
         elif not is_text(value):
-            self.broken(JSON_INVALID, (*path, name), "has a lone surrogate")
+            self.add_problem(JSON_INVALID, (*path, name), "has a lone surrogate")
         elif not holds(value):
-            self.broken(rule, (*path, name), f"must be {what}")
+            self.add_problem(rule, (*path, name), f"must be {what}")
 
     def well_formed(self, rule: Rule, value: Any, path: Place) -> bool:
         """Check that open JSON is I-JSON; the length of its path is its nesting level."""
         violation = fault(value, len(path) + 1)
         if violation:
-            self.broken(rule, path, violation)
+            self.add_problem(rule, path, violation)
         return not violation
 
     def at_most(self, rule: Rule, value: Any, path: Place, max_bytes: int) -> None:
         """Check the bytes of canonical JSON; other rules report a value that has none."""
         byte_count = size(value)
         if byte_count is not None and byte_count > max_bytes:
-            self.broken(
+            self.add_problem(
                 rule, path, f"has {byte_count} bytes of canonical JSON, {max_bytes} are allowed"
             )
 
@@ -163,7 +163,7 @@ class Checker:
         self, owner: dict[str, Any], name: str, path: Place, rule: Rule, low: float, high: float
     ) -> None:
         if name in owner and not in_range(owner[name], low, high):
-            self.broken(rule, (*path, name), f"must be a number from {low} to {high}")
+            self.add_problem(rule, (*path, name), f"must be a number from {low} to {high}")
 
     def integer(
         self,
@@ -175,7 +175,7 @@ class Checker:
         high: int = MAX_SAFE_INTEGER,
     ) -> None:
         if name in owner and not (is_integer(owner[name]) and low <= owner[name] <= high):
-            self.broken(rule, (*path, name), f"must be an integer from {low} to {high}")
+            self.add_problem(rule, (*path, name), f"must be an integer from {low} to {high}")
 
 
 def chars(min_length: int, max_length: int) -> Callable[[str], bool]:

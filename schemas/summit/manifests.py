@@ -140,18 +140,18 @@ def check_interface(check: Checker, interface: Any, path: Place) -> None:
 
 def _check_capabilities(check: Checker, capabilities: Any, path: Place) -> None:
     if not isinstance(capabilities, list):
-        check.broken(rules.MANIFEST_SHAPE, path, "must be a list of strings")
+        check.add_problem(rules.MANIFEST_SHAPE, path, "must be a list of strings")
         return
     if len(capabilities) > words.MAX_CAPABILITIES:
         what = f"must have at most {words.MAX_CAPABILITIES} items"
-        check.broken(rules.MANIFEST_CAPABILITY, path, what)
+        check.add_problem(rules.MANIFEST_CAPABILITY, path, what)
     seen: set[str] = set()
     for i, item in enumerate(capabilities):
         if not isinstance(item, str):
-            check.broken(rules.MANIFEST_SHAPE, (*path, i), "must be a string")
+            check.add_problem(rules.MANIFEST_SHAPE, (*path, i), "must be a string")
         elif not is_capability(item) or item in seen:
             what = "must be group:name, of at most 128 characters, and given once"
-            check.broken(rules.MANIFEST_CAPABILITY, (*path, i), what)
+            check.add_problem(rules.MANIFEST_CAPABILITY, (*path, i), what)
         else:
             seen.add(item)
 
@@ -161,10 +161,12 @@ def _check_resources(check: Checker, resources: Any, path: Place) -> None:
         return
     rule = rules.MANIFEST_RESOURCES
     if len(resources) > words.MAX_RESOURCES:
-        check.broken(rule, path, f"must have at most {words.MAX_RESOURCES} members")
+        check.add_problem(rule, path, f"must have at most {words.MAX_RESOURCES} members")
     for name in resources:
         if not isinstance(name, str) or not is_resource(name):
-            check.broken(rule, path, "has a name that is not a letter and letters, digits or _")
+            check.add_problem(
+                rule, path, "has a name that is not a letter and letters, digits or _"
+            )
             continue
         what = "a string of 1 to 64 characters"
         check.text(resources, name, path, rule, chars(1, 64), what, rules.MANIFEST_SHAPE)
@@ -172,11 +174,11 @@ def _check_resources(check: Checker, resources: Any, path: Place) -> None:
 
 def _check_tools(check: Checker, tools: Any, path: Place) -> None:
     if not isinstance(tools, list):
-        check.broken(rules.MANIFEST_SHAPE, path, "must be a list of tools")
+        check.add_problem(rules.MANIFEST_SHAPE, path, "must be a list of tools")
         return
     rule = rules.MANIFEST_TOOL
     if len(tools) > words.MAX_TOOLS:
-        check.broken(rule, path, f"must have at most {words.MAX_TOOLS} tools")
+        check.add_problem(rule, path, f"must have at most {words.MAX_TOOLS} tools")
     seen: set[str] = set()
     for i, tool in enumerate(tools):
         at = (*path, i)
@@ -185,7 +187,7 @@ def _check_tools(check: Checker, tools: Any, path: Place) -> None:
         check_tool(check, tool, at)
         name = tool.get("name")
         if isinstance(name, str) and name in seen:
-            check.broken(rule, (*at, "name"), "must be of one tool only")
+            check.add_problem(rule, (*at, "name"), "must be of one tool only")
         elif isinstance(name, str):
             seen.add(name)
 
@@ -197,12 +199,12 @@ def check_tool(check: Checker, tool: JsonObject, path: Place) -> None:
     check.text(tool, "description", path, rule, chars(1, 4000), _TEXT)
     both = "arguments" in tool and "inputSchema" in tool
     if both and not _equal_json(tool["arguments"], tool["inputSchema"]):
-        check.broken(rule, (*path, "inputSchema"), "must equal arguments")
+        check.add_problem(rule, (*path, "inputSchema"), "must equal arguments")
     for name in ("arguments", "inputSchema"):
         if name in tool:
             _check_schema(check, tool[name], (*path, name), rule)
             return
-    check.broken(rule, (*path, "arguments"), "is missing")
+    check.add_problem(rule, (*path, "arguments"), "is missing")
 
 
 def _check_schema(check: Checker, schema: Any, path: Place, shape: Rule) -> None:

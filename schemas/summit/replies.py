@@ -35,7 +35,7 @@ def check_metrics(check: Checker, metrics: JsonObject, path: Place) -> None:
     rule = rules.METRICS_VALUE
     for name in ("tokens", "cost_usd"):
         if name not in metrics:
-            check.broken(rule, (*path, name), "is missing")
+            check.add_problem(rule, (*path, name), "is missing")
     check.integer(metrics, "tokens", path, rule)
     check.number(metrics, "cost_usd", path, rule, 0, words.MAX_USD)
     check.number(metrics, "latency_ms", path, rule, 0, words.MAX_LATENCY_MS)
@@ -45,7 +45,7 @@ def check_provenance(check: Checker, provenance: JsonObject, path: Place) -> Non
     rule = rules.PROVENANCE_VALUE
     for name in ("model", "timestamp"):
         if name not in provenance:
-            check.broken(rule, (*path, name), "is missing")
+            check.add_problem(rule, (*path, name), "is missing")
     check.text(provenance, "model", path, rule, chars(1, 200), "a string of 1 to 200 characters")
     what = "a real date and time, YYYY-MM-DDThh:mm:ss[.f]Z"
     check.text(provenance, "timestamp", path, rule, is_time, what)
@@ -59,7 +59,7 @@ def check_provenance(check: Checker, provenance: JsonObject, path: Place) -> Non
 def check_verification(check: Checker, verification: JsonObject, path: Place) -> None:
     rule = rules.VERIFICATION_VALUE
     if "status" not in verification:
-        check.broken(rule, (*path, "status"), "is missing")
+        check.add_problem(rule, (*path, "status"), "is missing")
     statuses = words.VERIFICATION_STATUSES
     what = f"one of {', '.join(statuses)}"
     check.text(verification, "status", path, rule, statuses.__contains__, what)
@@ -71,7 +71,7 @@ def check_verification(check: Checker, verification: JsonObject, path: Place) ->
 def _check_checks(check: Checker, checks: Any, path: Place) -> None:
     rule = rules.VERIFICATION_VALUE
     if not isinstance(checks, list) or len(checks) > words.MAX_CHECKS:
-        check.broken(rule, path, f"must be a list of at most {words.MAX_CHECKS} checks")
+        check.add_problem(rule, path, f"must be a list of at most {words.MAX_CHECKS} checks")
         return
     names: set[str] = set()
     for i, one in enumerate(checks):
@@ -81,7 +81,7 @@ def _check_checks(check: Checker, checks: Any, path: Place) -> None:
         check_check(check, one, at)
         name = one.get("name")
         if isinstance(name, str) and name in names:
-            check.broken(rule, (*at, "name"), "must be of one check only")
+            check.add_problem(rule, (*at, "name"), "must be of one check only")
         elif isinstance(name, str):
             names.add(name)
 
@@ -89,21 +89,21 @@ def _check_checks(check: Checker, checks: Any, path: Place) -> None:
 def check_check(check: Checker, one: JsonObject, path: Place) -> None:
     rule = rules.VERIFICATION_VALUE
     if "name" not in one:
-        check.broken(rule, (*path, "name"), "is missing")
+        check.add_problem(rule, (*path, "name"), "is missing")
     check.text(one, "name", path, rule, chars(1, 100), "a string of 1 to 100 characters")
     if not isinstance(one.get("passed"), bool):
-        check.broken(rule, (*path, "passed"), "must be true or false")
+        check.add_problem(rule, (*path, "passed"), "must be true or false")
 
 
 def check_error(check: Checker, error: JsonObject, path: Place) -> None:
     rule = rules.ERROR_VALUE
     code = error.get("code")
     if not is_integer(code) or not -(2**31) <= code < 2**31:
-        check.broken(rule, (*path, "code"), "must be an integer of 32 bits")
+        check.add_problem(rule, (*path, "code"), "must be an integer of 32 bits")
     elif int(code) in words.RESERVED_CODES:
-        check.broken(rule, (*path, "code"), "must not be from -32768 to -32000")
+        check.add_problem(rule, (*path, "code"), "must not be from -32768 to -32000")
     if "message" not in error:
-        check.broken(rule, (*path, "message"), "is missing")
+        check.add_problem(rule, (*path, "message"), "is missing")
     what = "a string of 1 to 2000 characters"
     check.text(error, "message", path, rule, chars(1, 2000), what)
     if "data" in error and check.well_formed(rule, error["data"], (*path, "data")):
@@ -165,7 +165,7 @@ def check_reply(value: object) -> list[Problem]:
     """
     check = Checker("reply", _ORDER)
     if not isinstance(value, dict):
-        check.broken(rules.REPLY_SHAPE, (), "must be an object")
+        check.add_problem(rules.REPLY_SHAPE, (), "must be an object")
         return check.problems()
     _check_shape(check, value)
     _check_open_json(check, value)
@@ -279,7 +279,7 @@ def _check_content(check: Checker, reply: JsonObject) -> dict[str, JsonObject]:
     for name, part in PARTS.items():
         if name not in reply:
             if name in missing:
-                check.broken(missing[name], (name,), "is missing")
+                check.add_problem(missing[name], (name,), "is missing")
         elif name in _MEMBERS[kind]:
             part_checker = Checker("reply", _ORDER)
             if part_checker.an_object(VALUE_RULES[name], reply[name], (name,)):
@@ -296,7 +296,7 @@ def _check_output(check: Checker, reply: JsonObject, run_kind: str | None) -> No
     if reply["kind"] != words.RESULT:
         return
     if "output" not in reply:
-        check.broken(rule, path, "is missing")
+        check.add_problem(rule, path, "is missing")
     elif check.well_formed(rule, reply["output"], path):
         check.at_most(rule, reply["output"], path, words.MAX_OUTPUT_BYTES)
         if run_kind == words.INVOKE:

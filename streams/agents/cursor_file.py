@@ -24,7 +24,7 @@ def start_of(path: Path) -> str:
     return path.read_text().strip() if path.exists() else EARLIEST
 
 
-def kept(path: Path, cursor: str) -> None:
+def write_cursor(path: Path, cursor: str) -> None:
     """Write the cursor atomically: a reader sees the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from streams.agents.cursor_file import kept, start_of
+from streams.agents.cursor_file import start_of, write_cursor
 from streams.agents.echo_agent import EchoAgent
 from streams.client import Client
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
@@ -55,4 +55,4 @@ async def _follow(
                 trace = record.traceparent
                 await hr.send(SAP_RESULTS.name, results, traceparent=trace, attempts=ATTEMPTS)
                 on_answer(task["taskId"])
-            kept(place, record.cursor)
+            write_cursor(place, record.cursor)

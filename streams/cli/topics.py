@@ -134,7 +134,7 @@ def _row(planned: PlannedTopic) -> dict[str, Any]:
     return {
         "name": planned.name,
         "kind": planned.topic.kind.value,
-        "standing": planned.standing.value,
+        "standing": planned.status.value,
         "partitions": planned.partitions,
-        "found": planned.found,
+        "found": planned.existing_partitions,
     }

@@ -55,7 +55,7 @@ class SummitCalls(ABC):
         desk = self._desk()
         wait_s = desk.wait_s if wait is None else wait
         try:
-            event = await desk.judged(SUMMIT_MANIFESTS.name, key, value, wait_s)
+            event = await desk.send_command(SUMMIT_MANIFESTS.name, key, value, wait_s)
         except InvalidInput as exc:
             raise manifest_rejected(exc.problems) from exc
         if event["verdict"] == "rejected":
@@ -199,7 +199,9 @@ class SummitCalls(ABC):
     async def _judged(self, topic: str, key: str, value: Json, wait: float | None) -> Json:
         desk = self._desk()
         try:
-            event = await desk.judged(topic, key, value, desk.wait_s if wait is None else wait)
+            event = await desk.send_command(
+                topic, key, value, desk.wait_s if wait is None else wait
+            )
         except InvalidInput as exc:
             raise refusal(exc) from exc
         if event["verdict"] == "rejected":

@@ -47,7 +47,7 @@ class HttpSummitTransport:
     def __init__(self, ask: Asked, paths: Mapping[str, str]) -> None:
         self._ask, self._paths = ask, paths
 
-    async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
+    async def send_command(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
         until = _Until(wait_s)
         while True:
             answer = await self._ask(self._command(topic, key, value, until.next_s()))

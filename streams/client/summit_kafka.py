@@ -67,7 +67,7 @@ class KafkaSummitTransport:
             if not opened.cancelled() and opened.exception() is None:
                 await asyncio.to_thread(opened.result().close)
 
-    async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
+    async def send_command(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
         watch = await self._watching()
         with watch.of(key) as news:
             position = await self._send(topic, key, value, None)

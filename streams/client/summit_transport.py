@@ -18,7 +18,7 @@ class SummitTransport(Protocol):
     @property
     def wait_s(self) -> float: ...
 
-    async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
+    async def send_command(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
         """Put one record on a command topic; the SummitEvent of its verdict.
 
         value: None is a null record.  Raises VerdictPending, and what `Client.send` raises.

@@ -69,7 +69,7 @@ def _row(stage: DemoContext, task: Json) -> Json:
     return row
 
 
-def asked(stage: DemoContext) -> None:
+def ask_agent(stage: DemoContext) -> None:
     """The example task of SAP 2.0: the agent computes, and the answer is held to its task."""
     task = seed(stage, 1)
     outcome = _ask(stage, task)
@@ -161,7 +161,7 @@ def proved(stage: DemoContext) -> None:
     stage.show("record", f"version 1 by {versions[0]['producer']}, verified")
 
 
-STEPS: tuple[Callable[[DemoContext], None], ...] = (asked, asked_again, refused, rated, proved)
+STEPS: tuple[Callable[[DemoContext], None], ...] = (ask_agent, asked_again, refused, rated, proved)
 
 
 def tell(stage: DemoContext) -> None:

@@ -112,7 +112,7 @@ def used(stage: DemoContext) -> None:
     stage.expect("runs below", [run["runId"] for run in below], [run_id(stage, "tool")])
 
 
-def judged(stage: DemoContext) -> None:
+def verify_run(stage: DemoContext) -> None:
     """A critic claims that all is well, though one of its checks fails: the stricter one counts."""
     critic = f"critic-{stage.session}"
     stage.send(SUMMIT_MANIFESTS.name, _critic(stage, critic))
@@ -152,7 +152,7 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (
     asked_again,
     misused,
     used,
-    judged,
+    verify_run,
     proved,
 )
 

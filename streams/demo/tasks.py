@@ -70,7 +70,7 @@ def _call(stage: DemoContext, envelope: Envelope) -> Json:
     return result
 
 
-def asked(stage: DemoContext) -> None:
+def send_request(stage: DemoContext) -> None:
     """A planner asks an indexer for four pages: the task is on the log, and open."""
     result = _call(stage, asked_for(stage))
     stage.expect("the task", result["task_id"], asked_for(stage).id)
@@ -141,7 +141,7 @@ def looked_back(stage: DemoContext) -> None:
 
 
 STEPS: tuple[Callable[[DemoContext], None], ...] = (
-    asked,
+    send_request,
     begun,
     taken_up,
     asked_again,

@@ -27,7 +27,7 @@ class Member:
     latest: int = LATEST_ID
 
     @classmethod
-    def said(cls, topics: Collection[str], data: bytes) -> Member:
+    def decode(cls, topics: Collection[str], data: bytes) -> Member:
         """Decode what `data` has encoded."""
         numbers = frozenset(int(n) for n in data.decode().split(",") if n)
         owned = frozenset(n for n in numbers if n < FIRST_ID)

@@ -254,7 +254,7 @@ class KafkaLog:
     def _ask(self, question: Callable[[], T], tries: int = _TRIES) -> T:
         try:
             answer = question()
-            self._refusals.answered()
+            self._refusals.clear()
             return answer
         except KafkaException as exc:
             error = exc.args[0]

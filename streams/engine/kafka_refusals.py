@@ -78,7 +78,7 @@ class Refusals:
         if is_new:
             log.warning("%s: %s", refusal.code, refusal)
 
-    def answered(self) -> None:
+    def clear(self) -> None:
         """Forget the refusals: a broker has accepted our connection."""
         with self._lock:
             self._last, self._disconnects, self._connecting = None, 0, False

@@ -97,7 +97,7 @@ class MemoryLog:
             self.on_append(record)
         return record
 
-    def place(self, output: Output, timestamp: int) -> LogRecord:
+    def append_at(self, output: Output, timestamp: int) -> LogRecord:
         """Append with exactly this timestamp, whatever the topic's timestamp type."""
         with self._lock:
             record = self._append(output)._replace(timestamp=timestamp)

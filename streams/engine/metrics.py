@@ -171,7 +171,7 @@ class WorkerMetrics:
         self.registry = CollectorRegistry()
         self.registry.register(_TaskCollector(standing))
         self._metrics: dict[str, Any] = {
-            each.name: create_metric(each, self.registry) for each in ALL if not each.asked
+            each.name: create_metric(each, self.registry) for each in ALL if not each.read_at_export
         }
 
     def committed(self, cycle: Batch, commit_s: float) -> None:

@@ -125,7 +125,7 @@ class Senders:
         principal = self._by_position.get(cause)
         return None if principal is None or principal == UNAUTHENTICATED else principal.decode()
 
-    def shown(self, cause: str) -> bytes:
+    def principal_header(self, cause: str) -> bytes:
         """Return the principal that facts show for the record at that position."""
         if self._principals is None:
             return UNAUTHENTICATED
@@ -135,7 +135,7 @@ class Senders:
         """Sign an output that a processor will read, so that its facts show the principal."""
         if self._principals is None:
             return output
-        principal = self.shown(cause)
+        principal = self.principal_header(cause)
         is_authenticated = principal != UNAUTHENTICATED
         return self._principals.signed(output, principal, None) if is_authenticated else output
 

@@ -250,7 +250,7 @@ class StepContext:
             send.at,
             send.cause,
             send.traceparent,
-            self._senders.shown(send.cause),
+            self._senders.principal_header(send.cause),
         )
         partition = self.partition if topic.same_partition else None
         name = self._context.prefix + topic.name

@@ -120,7 +120,9 @@ class Metrics:
         disable_created_metrics()  # not declared in ALL
         self._registry = CollectorRegistry()
         self._registry.register(_GaugeCollector(sources))
-        self._metrics = {d.name: create_metric(d, self._registry) for d in ALL if not d.asked}
+        self._metrics = {
+            d.name: create_metric(d, self._registry) for d in ALL if not d.read_at_export
+        }
         self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
 
     def observe_request(self, method: str, route: str, status: int, took_s: float | None) -> None:

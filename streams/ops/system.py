@@ -61,7 +61,7 @@ class Part:
             return []
         return self.log.read_text(errors="replace").strip().splitlines()
 
-    def said(self, word: str) -> str | None:
+    def output_line(self, word: str) -> str | None:
         """Return the text after a word in the first output line that begins with it, else None."""
         matching = (line for line in self._lines() if line.startswith(f"{word} "))
         return next((line.removeprefix(f"{word} ") for line in matching), None)
@@ -106,9 +106,9 @@ def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
         ready = worker_directory(settings) / READY_FILE
         _wait([worker, gateway], lambda: ready.exists(), "the worker")
         progress("the worker is ready")
-        _wait([worker, gateway], lambda: gateway.said("gateway"), "the gateway")
+        _wait([worker, gateway], lambda: gateway.output_line("gateway"), "the gateway")
         progress("the gateway is ready")
-        yield System(settings, worker, gateway, gateway.said("gateway") or "")
+        yield System(settings, worker, gateway, gateway.output_line("gateway") or "")
 
 
 @contextmanager
@@ -166,5 +166,5 @@ def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
         temporary = replace(settings, state_dir=Path(folder))
         with _run_part(temporary, progress, "gateway", "--listen", ANY_PORT) as gateway:
-            _wait([gateway], lambda: gateway.said("gateway"), "the gateway")
-            yield gateway.said("gateway") or ""
+            _wait([gateway], lambda: gateway.output_line("gateway"), "the gateway")
+            yield gateway.output_line("gateway") or ""

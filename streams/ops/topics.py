@@ -30,13 +30,17 @@ class PlannedTopic(NamedTuple):
     topic: Topic
     name: str
     partitions: int
-    found: int | None
+    existing_partitions: int | None
 
     @property
-    def standing(self) -> TopicStatus:
-        if self.found is None:
+    def status(self) -> TopicStatus:
+        if self.existing_partitions is None:
             return TopicStatus.MISSING
-        return TopicStatus.THERE if self.found == self.partitions else TopicStatus.MISMATCH
+        return (
+            TopicStatus.THERE
+            if self.existing_partitions == self.partitions
+            else TopicStatus.MISMATCH
+        )
 
 
 def plan(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
@@ -61,7 +65,7 @@ def create_topics(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
     _check_replication(settings)
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
-    missing = [one for one in planned if one.standing is TopicStatus.MISSING]
+    missing = [one for one in planned if one.status is TopicStatus.MISSING]
     if missing:
         log.create([_new_topic(one, settings) for one in missing])
     return missing
@@ -71,7 +75,7 @@ def require_topics(log: Log, settings: ServiceSettings) -> None:
     """Raise TopicsMismatch unless every declared topic exists with its partitions."""
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
-    missing = [one.name for one in planned if one.standing is TopicStatus.MISSING]
+    missing = [one.name for one in planned if one.status is TopicStatus.MISSING]
     if missing:
         raise TopicsMismatch(
             f"topics are missing: {', '.join(missing)}", advice="Run `headrace topics create`."
@@ -79,10 +83,10 @@ def require_topics(log: Log, settings: ServiceSettings) -> None:
 
 
 def refuse_mismatch(planned: list[PlannedTopic], settings: ServiceSettings) -> None:
-    differ = [one for one in planned if one.standing is TopicStatus.MISMATCH]
+    differ = [one for one in planned if one.status is TopicStatus.MISMATCH]
     if differ:
         mismatches = ", ".join(
-            f"{one.name} has {one.found}, not {one.partitions}" for one in differ
+            f"{one.name} has {one.existing_partitions}, not {one.partitions}" for one in differ
         )
         raise TopicsMismatch(
             f"partitions are fixed once a topic is created: {mismatches}",

@@ -169,7 +169,7 @@ class Scenario:
 
     def _append_at(self, output: Output, stamp: int) -> Record:
         self.log.on_append = None
-        record = self.log.place(output, stamp)
+        record = self.log.append_at(output, stamp)
         self.log.on_append = self._written.append
         self._begun = True
         return record

@@ -31,7 +31,7 @@ class CheckContext(NamedTuple):
     partitions: int
     seen: SpillMap
     promised: SpillMap
-    kept: SpillMap
+    outcomes: SpillMap
     command: Callable[[str], Mapping[str, Any] | None]
     owed: ExpectedRows
 

@@ -35,7 +35,7 @@ class Violation(NamedTuple):
 
     fault: ViolationKind
     place: str
-    told: str
+    message: str
 
 
 class Violations:

@@ -22,7 +22,7 @@ class MetricDeclaration(NamedTuple):
     kind: Kind
     meaning: str
     labels: tuple[str, ...] = ()
-    asked: bool = False
+    read_at_export: bool = False
 
 
 def create_metric(declaration: MetricDeclaration, registry: CollectorRegistry) -> Any:

@@ -228,7 +228,7 @@ class _Verification:
 
     def _check_promises(self, parked: frozenset[str]) -> None:
         for cause, location in self._context.promised.items():
-            if cause in parked or self._context.kept.get(cause) is not None:
+            if cause in parked or self._context.outcomes.get(cause) is not None:
                 continue
             if self._cut.starts[self._promised_on(location)]:
                 self._unchecked += 1

@@ -195,7 +195,7 @@ class ViewThread:
             view.step(POLL_S)
         except BrokerUnavailable as exc:
             self._replace_reader(view, exc)
-        self._waiters.moved()
+        self._waiters.check()
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK_S
             self._tick(view)

@@ -65,7 +65,7 @@ class OffsetWaiters:
             self._due, self._passing = [], []
             self._collect_answered()
 
-    def moved(self) -> None:
+    def check(self) -> None:
         """Check the waiting callers again after the view has read more."""
         if not self._unanswered and not self._passing:
             return

@@ -48,7 +48,7 @@ class Source:
             if tp.partition == number or self.topics[tp.topic].kind is TopicKind.DEAD_LETTER
         ]
 
-    def moved(self) -> str | None:
+    def identity_change(self) -> str | None:
         """Return why these topics cannot be the same as before, without a check of their ids."""
         return None if self._log.cluster_id() == self._identity["cluster"] else _IDENTITY_CHANGED
 

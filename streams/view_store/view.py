@@ -211,7 +211,7 @@ class View(StoredRows):
         Raises TopicsMismatch if topics are missing, BrokerUnavailable.
         """
         if same_topics:
-            return self._source.moved() or self._rebuild_reason(self._source)
+            return self._source.identity_change() or self._rebuild_reason(self._source)
         return self._rebuild_reason(Source(self._log, self._prefix))
 
     def _rebuild_reason(self, source: Source) -> str | None:

@@ -38,7 +38,7 @@ class Index(NamedTuple):
         rows: WriteBatch,
     ) -> None:
         """Update the index for a row.  before: the earlier row, if there was one."""
-        sort_key = self.place(row)
+        sort_key = self.sort_key(row)
         if before is None:
             rows[self.all + sort_key] = row_key
             for name in self.fixed:
@@ -49,7 +49,7 @@ class Index(NamedTuple):
         if before is None or before[self.state] != row[self.state]:
             rows[self.filtered(self.state, row[self.state]) + sort_key] = row_key
 
-    def place(self, row: Mapping[str, Any]) -> bytes:
+    def sort_key(self, row: Mapping[str, Any]) -> bytes:
         """Return the sort key of a row: age, then id."""
         return key(row[self.created_at]) + text_key(row[self.id])
 

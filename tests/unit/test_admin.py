@@ -25,7 +25,7 @@ def log() -> MemoryLog:
 def test_on_an_empty_log_every_topic_is_missing(log: MemoryLog) -> None:
     planned = admin.plan(log, SETTINGS)
     assert [one.topic for one in planned] == list(topics.ALL)
-    assert {one.standing for one in planned} == {admin.TopicStatus.MISSING}
+    assert {one.status for one in planned} == {admin.TopicStatus.MISSING}
     with pytest.raises(TopicsMismatch, match="headrace topics create"):
         admin.require_topics(log, SETTINGS)
 
@@ -36,7 +36,7 @@ def test_topics_are_created_with_their_partitions(log: MemoryLog) -> None:
     there = log.topics()
     assert there[APC_PACKETS.name].partitions == 3
     assert there[APC_PACKETS_DLQ.name].partitions == 1
-    assert {one.standing for one in admin.plan(log, SETTINGS)} == {admin.TopicStatus.THERE}
+    assert {one.status for one in admin.plan(log, SETTINGS)} == {admin.TopicStatus.THERE}
     admin.require_topics(log, SETTINGS)
 
 

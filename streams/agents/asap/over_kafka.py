@@ -15,7 +15,7 @@ from schemas.asap import (
     make_envelope,
 )
 from streams.agents.asap.indexer import resumed, work
-from streams.agents.cursor_file import kept, start_of
+from streams.agents.cursor_file import start_of, write_cursor
 from streams.client import Client, TailStream
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
@@ -110,7 +110,7 @@ class Worker:
         async for inbox_record in _inbox_records(inbox, self._urn):
             await self._take(hr, inbox_record, group)
             if not self._requests and not self._working:
-                kept(self._place, inbox_record.cursor)
+                write_cursor(self._place, inbox_record.cursor)
 
     async def _take(self, hr: Client, inbox_record: InboxRecord, group: asyncio.TaskGroup) -> None:
         envelope = inbox_record.envelope

@@ -29,11 +29,11 @@ def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -
     """
     from streams.log import fetching
     from streams.protocols.summit.queries import runs
-    from streams.protocols.summit.queries.agents import kept
+    from streams.protocols.summit.queries.agents import manifest_reader
     from streams.protocols.summit.queries.evidence import checks
 
     with common.open_log_and_view(Settings.load(), after) as (log, view):
-        results = checks(runs.run(view, run), fetching.records_of(log), kept(view))
+        results = checks(runs.run(view, run), fetching.records_of(log), manifest_reader(view))
     if as_json:
         common.show_json({"runId": run, "checks": [check._asdict() for check in results]})
     else:

@@ -43,7 +43,7 @@ class WholeNumbers(AbstractPartitionAssignor):
 
 
 def _member(metadata: ConsumerProtocolMemberMetadata) -> Member:
-    return Member.said(metadata.subscription, metadata.user_data or b"")
+    return Member.decode(metadata.subscription, metadata.user_data or b"")
 
 
 def _assignment(share: Share, topics: Sequence[str]) -> ConsumerProtocolMemberAssignment:

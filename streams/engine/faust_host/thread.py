@@ -111,7 +111,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return False
         return not any(code for _, partitions in answer.topics for _, code in partitions)
 
-    def moved(
+    def position_changes(
         self, tps: Iterable[TopicPartition], reported: dict[TopicPartition, tuple[int, int]]
     ) -> list[tuple[TopicPartition, int, int]]:
         """Return (partition, fetch position, last stable offset) where they differ from `reported`.

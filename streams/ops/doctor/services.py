@@ -65,11 +65,11 @@ def broker_version(settings: Settings) -> Check:
 
 def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Check]:
     planned = plan(log, settings)
-    missing = [one.name for one in planned if one.standing is TopicStatus.MISSING]
+    missing = [one.name for one in planned if one.status is TopicStatus.MISSING]
     differ = [
-        f"{one.name} has {one.found} partitions, not {one.partitions}"
+        f"{one.name} has {one.existing_partitions} partitions, not {one.partitions}"
         for one in planned
-        if one.standing is TopicStatus.MISMATCH
+        if one.status is TopicStatus.MISMATCH
     ]
     if differ:
         advice = "Set HEADRACE_PARTITIONS to what the topics have, or HEADRACE_PREFIX to a new one."
@@ -84,7 +84,7 @@ def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Check]:
 
 
 def _check_configs(log: KafkaLog, settings: Settings) -> Check:
-    existing = [one for one in plan(log, settings) if one.found is not None]
+    existing = [one for one in plan(log, settings) if one.existing_partitions is not None]
     try:
         configs = log.admin().configs(one.name for one in existing)
     except AccessDenied:

@@ -31,7 +31,7 @@ def _steps(query: AsOfQuery, session_id: str, packet_id: str) -> list[Step]:
     for row_key, row in query.view.scan(key("fact", session_id, packet_id)):
         _, partition, offset = position_at_end(row_key)
         fact = value_of(APC_EVENTS, row)
-        position = query.place(APC_EVENTS, partition, offset)
+        position = query.position_of(APC_EVENTS, partition, offset)
         cause = () if fact["verdict"] == "fired" else query.caused(fact["cause"])
         steps.append(Step(fact["at"], (position, *cause), APC_EVENTS, fact, row_key))
     return sorted(steps, key=lambda step: step.places[0])

@@ -75,7 +75,7 @@ def _rejections(looking: AsOfQuery, session_id: str) -> list[Step]:
     found = []
     for place, row in looking.view.scan(key("rejection", session_id)):
         fact = value_of(RTES_REJECTIONS, row)
-        own = looking.place(RTES_REJECTIONS, number_at_end(place[:-8]), number_at_end(place))
+        own = looking.position_of(RTES_REJECTIONS, number_at_end(place[:-8]), number_at_end(place))
         places = (own, *looking.caused(fact["cause"]))
         found.append(Step(fact["at"], places, RTES_REJECTIONS, fact, place))
     return found

@@ -64,7 +64,7 @@ def logged(fact: Fact, command: Message | None, given: CheckContext) -> Problems
     last = given.seen.get("logged", task_id)
     yield from check_that(last is None or index > last, f"turn {index} is logged after {last}")
     given.seen.put(index, "logged", task_id)
-    given.kept.put(fact.place, fact.cause)
+    given.outcomes.put(fact.place, fact.cause)
     given.seen.put(turn["metadata"]["confidence"], "confidence", task_id, index)
     hash = saop.turn_hash(saop.turn_json(turn))
     yield from check_equal("canonical_hash", value["canonical_hash"], hash)

@@ -79,7 +79,7 @@ def _facts(looking: AsOfQuery, topic: Topic, prefix: bytes) -> list[Step]:
         _, partition, offset = position_at_end(row_key)
         fact = value_of(topic, row)
         caused = looking.caused(fact["position"]) if topic is SAP_ACKS else ()
-        places = (looking.place(topic, partition, offset), *caused)
+        places = (looking.position_of(topic, partition, offset), *caused)
         steps.append(Step(fact["at"], places, topic, fact, row_key))
     return sorted(steps, key=lambda step: step.places[0])
 
@@ -120,5 +120,5 @@ def cached(looking: AsOfQuery) -> Rows:
 
 def _refusal(looking: AsOfQuery, row_key: bytes) -> Step:
     at, partition, offset = position_at_end(row_key)
-    verdict_place = looking.place(SAP_VERDICTS, partition, offset)
+    verdict_place = looking.position_of(SAP_VERDICTS, partition, offset)
     return Step(at, (verdict_place,), SAP_VERDICTS, {"verdict": REFUSED}, row_key)

@@ -49,6 +49,6 @@ def _steps(query: AsOfQuery, run_id: str) -> list[Step]:
             call = fact["cause"]
         is_timer = fact["subject"] == "timer" and fact["cause"] == call
         cause = () if is_timer else query.caused(fact["cause"])
-        positions = (query.place(SUMMIT_EVENTS, partition, offset), *cause)
+        positions = (query.position_of(SUMMIT_EVENTS, partition, offset), *cause)
         steps.append(Step(fact["at"] + is_timer, positions, SUMMIT_EVENTS, fact, index_key))
     return steps

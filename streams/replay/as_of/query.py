@@ -34,7 +34,7 @@ class AsOfQuery:
     ids: Mapping[str, str]
     _fetched: dict[str, Any] = field(default_factory=dict)
 
-    def place(self, topic: Topic, partition: int, offset: int) -> Position:
+    def position_of(self, topic: Topic, partition: int, offset: int) -> Position:
         return Position(self.prefix + topic.name, partition, offset)
 
     def caused(self, cause: str) -> tuple[Position, ...]:

@@ -35,7 +35,7 @@ from streams.sdk.local_bus.envelopes import (
 )
 from streams.sdk.local_bus.options import FilePath, settings_of
 from streams.sdk.local_bus.receipts import Ack, Nack, of_ack
-from streams.sdk.local_bus.rows import Json, Row, Rows, Written, shown
+from streams.sdk.local_bus.rows import Json, Row, Rows, Written, decode_visible
 from streams.sdk.local_bus.transcript import Entry, Transcript
 from topology.sap import SAP_ACKS, SAP_INBOX
 
@@ -221,7 +221,7 @@ class LocalBus:
         if door is TASK and isinstance(away := self._agents.route(value), Unroutable):
             problem = Problem(away.rule, away.path, away.reason)
             return self._refuse(refused(door, value, [problem], away.reason, id), value, now)
-        command_position = position(self._engine.place(output, now))
+        command_position = position(self._engine.append(output, now))
         self._drain()
         return of_ack(self._acks.pop(command_position), id)
 
@@ -241,7 +241,7 @@ class LocalBus:
     def _drain(self) -> None:
         """Store what the processors have written since, and append it to the transcript."""
         for record in self._engine.taken():
-            written = shown(record, self._settings.prefix)
+            written = decode_visible(record, self._settings.prefix)
             if written is not None:
                 self._keep(written)
 

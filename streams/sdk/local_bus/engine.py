@@ -70,10 +70,10 @@ class Engine:
             self._host.run()
         self._clock.now = max(self.now, target)
 
-    def place(self, output: Output, stamp: int) -> Record:
+    def append(self, output: Output, stamp: int) -> Record:
         """Append a command to the log and run every processor until it is idle."""
         self._log.on_append = None
-        record = self._log.place(output, stamp)
+        record = self._log.append_at(output, stamp)
         self._log.on_append = self._written.append
         self._host.run()
         return record

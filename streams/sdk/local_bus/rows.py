@@ -60,7 +60,7 @@ class Written(NamedTuple):
         return usable_id(self.value.get("correlationId"))
 
 
-def shown(record: LogRecord, prefix: str) -> Written | None:
+def decode_visible(record: LogRecord, prefix: str) -> Written | None:
     """Decode a record that a bus shows; return None for records internal to the processors."""
     topic = _VISIBLE.get(record.topic.removeprefix(prefix))
     return Written(topic, value_json(topic, record), record.timestamp) if topic else None

@@ -36,7 +36,7 @@ def _status(view: ReadOnlyStore, params: Json) -> Json:
     run_id, agent_id = params.get("runId"), params.get("agentId")
     if run_id is None:
         return agents.status(view, str(agent_id))
-    status = runs.told(view, run_id)
+    status = runs.run_status(view, run_id)
     if agent_id is not None and status["agentId"] != agent_id:
         detail = f"run {run_id} is not one of {agent_id}"
         raise RpcError(rules.CANCEL_AGENT.code, detail, path="/params/agentId", runId=run_id)

@@ -42,7 +42,7 @@ class Link(NamedTuple):
     target: str
 
     @property
-    def place(self) -> bytes:
+    def index_key(self) -> bytes:
         """Return the key of the index row that points to the edge's own row."""
         return _OUT + b"".join(map(text_key, self))
 
@@ -97,6 +97,6 @@ def steps(view: RowReader, node: str, way: Direction, only: str | None = None) -
 
 def edges_of(view: RowReader, links: Iterable[Link]) -> list[bytes]:
     """Return the first LineageEdge record of each link."""
-    index_rows = view.get_many([link.place for link in links])
+    index_rows = view.get_many([link.index_key for link in links])
     edges = view.get_many([index_row[8:] for index_row in index_rows if index_row is not None])
     return [edge for edge in edges if edge is not None]

@@ -39,7 +39,7 @@ class Noting:
     def __init__(self, hr: Caller) -> None:
         self._hr = hr
 
-    async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
+    async def send_command(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
         self._hr.asked.append((topic, key, value, wait_s))
         return self._hr.event
 
@@ -206,7 +206,7 @@ class Refusing(Caller):
 
 
 class RefusingTransport(Noting):
-    async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
+    async def send_command(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
         raise InvalidInput([Problem("manifest.name", "agentId", "no name")])
 
     async def ended(self, call: Json, wait_s: float, traceparent: str | None) -> Json:

@@ -117,7 +117,7 @@ def test_a_rejection_keeps_rule_code_and_data() -> None:
 
 def test_a_verdict_is_awaited() -> None:
     made, gateway = transport_over(SENT, verdict_response(rule="manifest.accepted"))
-    event = asyncio.run(made.judged("summit.manifests", "a", {"kind": "Agent"}, math.inf))
+    event = asyncio.run(made.send_command("summit.manifests", "a", {"kind": "Agent"}, math.inf))
     assert event["rule"] == "manifest.accepted"
     assert [ask.path for ask in gateway.asked] == [PATHS["summit.manifests"]] * 2
 
@@ -125,13 +125,13 @@ def test_a_verdict_is_awaited() -> None:
 def test_a_verdict_that_is_late() -> None:
     made, _ = transport_over(SENT)
     with pytest.raises(VerdictPending) as caught:
-        asyncio.run(made.judged("summit.manifests", "a", {"kind": "Agent"}, 0))
+        asyncio.run(made.send_command("summit.manifests", "a", {"kind": "Agent"}, 0))
     assert caught.value.position == POSITION
 
 
 def test_a_withdrawal_is_a_deletion() -> None:
     made, gateway = transport_over(verdict_response(rule="manifest.withdrawn"))
-    asyncio.run(made.judged("summit.manifests", "a/b", None, 5))
+    asyncio.run(made.send_command("summit.manifests", "a/b", None, 5))
     (ask,) = gateway.asked
     assert (ask.method, ask.path, ask.body) == ("DELETE", "/v1/summit/manifests/a%2Fb", None)
 
@@ -141,7 +141,7 @@ def test_a_withdrawal_is_sent_once_however_late_its_verdict_is() -> None:
         SENT, verdict_response(verdict="rejected", rule="manifest.not_registered")
     )
     with pytest.raises(VerdictPending):
-        asyncio.run(made.judged("summit.manifests", "a", None, 500))
+        asyncio.run(made.send_command("summit.manifests", "a", None, 500))
     assert len(gateway.asked) == 1
 
 
@@ -149,5 +149,5 @@ def test_what_the_edge_refuses() -> None:
     errors = [{"index": 0, "rule": "manifest.role", "path": "/spec/role", "message": "no role"}]
     made, _ = transport_over(GatewayResponse(422, {"detail": "no role", "errors": errors}))
     with pytest.raises(InvalidInput) as caught:
-        asyncio.run(made.judged("summit.manifests", "a", {"kind": "Agent"}, 5))
+        asyncio.run(made.send_command("summit.manifests", "a", {"kind": "Agent"}, 5))
     assert [problem.rule for problem in caught.value.problems] == ["manifest.role"]

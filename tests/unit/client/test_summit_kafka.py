@@ -56,7 +56,7 @@ class Site:
 
     async def register(self) -> Json:
         value = manifest_of(AGENT).to_json()
-        return await self.transport.judged("summit.manifests", AGENT, value, 10)
+        return await self.transport.send_command("summit.manifests", AGENT, value, 10)
 
     def reply(self, run_id: str, output: Any, **more: Any) -> None:
         now = "2026-03-02T09:00:00.410Z"
@@ -111,7 +111,7 @@ def test_a_verdict_is_found_by_its_position(tmp_path: Path) -> None:
     async def story(site: Site) -> None:
         first, second = await site.register(), await site.register()
         assert (first["rule"], second["rule"]) == ("manifest.accepted", "manifest.duplicate")
-        gone = await site.transport.judged("summit.manifests", AGENT, None, 10)
+        gone = await site.transport.send_command("summit.manifests", AGENT, None, 10)
         assert gone["rule"] == "manifest.withdrawn"
 
     tell(tmp_path, story)
@@ -131,7 +131,9 @@ def test_who_gives_up_while_the_log_is_opened_leaves_nothing_open(
     monkeypatch.setattr(summit_kafka, "RunWatcher", slow)
 
     async def story(site: Site) -> None:
-        giving_up = asyncio.create_task(site.transport.judged("summit.manifests", AGENT, None, 10))
+        giving_up = asyncio.create_task(
+            site.transport.send_command("summit.manifests", AGENT, None, 10)
+        )
         assert await asyncio.to_thread(began.wait, 60)
         giving_up.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -161,7 +163,7 @@ def test_a_verdict_that_is_late(tmp_path: Path) -> None:
     async def story(site: Site) -> None:
         site.held = True
         with pytest.raises(VerdictPending) as caught:
-            await site.transport.judged("summit.manifests", AGENT, None, 0.01)
+            await site.transport.send_command("summit.manifests", AGENT, None, 0.01)
         assert str(caught.value.position).startswith("acme.summit.manifests/")
 
     tell(tmp_path, story)
@@ -364,7 +366,7 @@ def test_a_cancel_that_comes_too_late_has_a_verdict_of_its_own(tmp_path: Path) -
             await site.transport.ended(call("run-1", {"text": TEXT}, **budget), 0, None)
         site.bench.now += 1500
         request = {"jsonrpc": "2.0", "method": "agent.cancel", "params": {"runId": "run-1"}}
-        event = await site.transport.judged("summit.calls", "run-1", request, 20)
+        event = await site.transport.send_command("summit.calls", "run-1", request, 20)
         assert (event["subject"], event["rule"]) == ("call", "run.terminal")
         facts = [value_json(SUMMIT_EVENTS, one) for one in site.bench.records("summit.events")]
         assert [fact["rule"] for fact in facts if fact["cause"] == event["cause"]] == [

@@ -94,10 +94,10 @@ def test_who_knows_fewer_schemas_gets_nothing_and_is_told() -> None:
 @given(st.frozensets(st.integers(0, 255)))
 def test_a_member_is_what_it_says_of_itself(owned: frozenset[int]) -> None:
     member = Member(ALL, owned)
-    assert Member.said(sorted(ALL), member.data()) == member
+    assert Member.decode(sorted(ALL), member.data()) == member
 
 
 def test_versions_that_do_not_say_their_schemas_know_those_of_the_first_that_does() -> None:
     latest = 1_000_000_088
-    assert Member.said(["a"], b"3,0") == Member(frozenset({"a"}), frozenset({0, 3}), latest)
-    assert Member.said(["a"], b"") == Member(frozenset({"a"}), frozenset(), latest)
+    assert Member.decode(["a"], b"3,0") == Member(frozenset({"a"}), frozenset({0, 3}), latest)
+    assert Member.decode(["a"], b"") == Member(frozenset({"a"}), frozenset(), latest)

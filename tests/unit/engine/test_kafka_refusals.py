@@ -70,14 +70,14 @@ def test_who_waits_for_a_first_answer_is_told_and_the_log_is_not(
 
 def test_later_it_is_logged_once_until_a_broker_answers(caplog: pytest.LogCaptureFixture) -> None:
     refusals = Refusals("kafka:9093")
-    refusals.answered()
+    refusals.clear()
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             refusals(LOGIN)
         assert len(caplog.records) == 1
         assert "login_failed: " in caplog.text
         assert isinstance(refusals.last, LoginFailed)
-        refusals.answered()
+        refusals.clear()
         refusals(LOGIN)
     assert len(caplog.records) == 2
 

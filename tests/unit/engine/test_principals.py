@@ -132,15 +132,15 @@ class TestSenders:
     def test_it_shows_who_sent_the_cause(self) -> None:
         record, other = signed(), landed(OUTPUT, offset=8)
         senders = self.known(record, other)
-        assert senders.shown(position(record)) == b"planner-1"
+        assert senders.principal_header(position(record)) == b"planner-1"
         assert senders.proved(position(record)) == "planner-1"
-        assert senders.shown(position(other)) == UNAUTHENTICATED
+        assert senders.principal_header(position(other)) == UNAUTHENTICATED
         assert senders.proved(position(other)) is None
 
     def test_time_alone_is_the_service(self) -> None:
         senders = self.known()
         senders.default = SERVICE
-        assert senders.shown("apc.packets/0/1") == SERVICE
+        assert senders.principal_header("apc.packets/0/1") == SERVICE
         assert senders.proved("apc.packets/0/1") is None
 
     @pytest.mark.parametrize(("principal", "expected"), [("kim", b"kim"), (None, UNAUTHENTICATED)])
@@ -148,7 +148,7 @@ class TestSenders:
         senders = self.known()
         senders.default = SERVICE
         senders.vouch("saop.turns/0/1", principal)
-        assert senders.shown("saop.turns/0/1") == expected
+        assert senders.principal_header("saop.turns/0/1") == expected
         assert senders.proved("saop.turns/0/1") == principal
 
     def test_it_is_passed_on_with_a_proof_that_does_not_age(self) -> None:
@@ -165,7 +165,7 @@ class TestSenders:
         senders.read([signed()])
         senders.default = SERVICE
         senders.vouch("a/0/1", "kim")
-        assert senders.shown("a/0/1") == UNAUTHENTICATED
+        assert senders.principal_header("a/0/1") == UNAUTHENTICATED
         assert senders.proved(position(signed())) is None
 
 
@@ -175,5 +175,5 @@ def test_a_claim_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
     senders = Senders(Principals([b"0123456789abcdef"]))
     record = landed(OUTPUT._replace(headers=forged))
     senders.read([record])
-    assert senders.shown(position(record)) == UNAUTHENTICATED
+    assert senders.principal_header(position(record)) == UNAUTHENTICATED
     assert caplog.text

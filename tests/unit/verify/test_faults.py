@@ -101,7 +101,7 @@ def test_a_changed_row_differs(
     assert set(findings.counts) == {ViolationKind.ROW_DIFFERS}
     key = (record.key or b"").decode()
     assert findings.shown[0].place == f"{topic.name} {key}"
-    assert member in findings.shown[0].told
+    assert member in findings.shown[0].message
 
 
 def test_a_row_that_is_gone_is_missing(play: Callable[[str], Played]) -> None:
@@ -275,7 +275,7 @@ def test_a_verdict_that_its_figures_do_not_bear_out_is_found(
     played = play(name)
     place = played.change(topic, change, predicate)
     findings = [f for f in played.verify().findings.shown if f.place == place]
-    assert any(f.fault is ViolationKind.NOT_BORNE_OUT and message in f.told for f in findings), (
+    assert any(f.fault is ViolationKind.NOT_BORNE_OUT and message in f.message for f in findings), (
         findings
     )
 
@@ -309,7 +309,7 @@ def test_a_fact_that_nobody_can_read_is_found(play: Callable[[str], Played]) -> 
 def test_a_fact_that_makes_no_sense_is_found(play: Callable[[str], Played]) -> None:
     played = play("asap-run")
     place = played.change(ASAP_EVENTS, _set("figures_json", "{"))
-    (finding,) = (f for f in played.verify().findings.shown if "cannot be followed" in f.told)
+    (finding,) = (f for f in played.verify().findings.shown if "cannot be followed" in f.message)
     assert (finding.fault, finding.place) == (ViolationKind.NOT_BORNE_OUT, place)
 
 
@@ -317,7 +317,7 @@ def test_a_rule_that_does_not_exist_is_found(play: Callable[[str], Played]) -> N
     played = play("acknowledgements")
     effects = ("effect", "fired")
     played.change(APC_EVENTS, _set("rule", "mood"), lambda f: f["verdict"] in effects)
-    assert "mood is none of the rules" in {f.told for f in played.verify().findings.shown}
+    assert "mood is none of the rules" in {f.message for f in played.verify().findings.shown}
 
 
 def test_a_turn_that_waits_is_not_missed(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_fact_under_another_id_is_found(tmp_path: Path) -> None:
         played.put(tp, offset, record._replace(headers=headers))
         (finding,) = played.verify().findings.shown
     assert finding.fault is ViolationKind.NOT_BORNE_OUT
-    assert "its header says that it is 'another'" in finding.told
+    assert "its header says that it is 'another'" in finding.message
 
 
 def test_a_row_that_nothing_is_compared_with_must_be_readable(tmp_path: Path) -> None:

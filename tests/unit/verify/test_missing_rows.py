@@ -65,7 +65,7 @@ def test_a_count_of_learning_is_held_against_the_tasks(tmp_path: Path) -> None:
         changed = encode(SAP_LEARNING.record or "", {**row, "outcomes": row["outcomes"] + 1})
         played.put(tp, offset, record._replace(value=changed))
         (one,) = played.verify().findings.shown
-        assert (one.fault, "tasks of this kind" in one.told) == (ViolationKind.ROW_DIFFERS, True)
+        assert (one.fault, "tasks of this kind" in one.message) == (ViolationKind.ROW_DIFFERS, True)
 
 
 @pytest.mark.parametrize("name", ["rtes-rewind", "rtes-rewind-lapse"])
@@ -99,7 +99,7 @@ def test_a_state_that_a_rewind_did_not_come_to_is_found(tmp_path: Path) -> None:
             fact["state"] = "aborted"
 
         place = played.change(SAOP_REWIND_LOG, spoil, lambda fact: fact["state"] == "applied")
-        messages = {one.told for one in played.verify().findings.shown if one.place == place}
+        messages = {one.message for one in played.verify().findings.shown if one.place == place}
         assert any("does not lead" in one for one in messages)
 
 

@@ -46,10 +46,10 @@ def test_an_answer_alone_is_not_enough() -> None:
     done = waiters.add(FIRST)
     assert serve(waiters, view, 7) == 1
     view.at = 6
-    waiters.moved()
+    waiters.check()
     assert not done.done()
     view.at = 7
-    waiters.moved()
+    waiters.check()
     assert done.result(0) is None
 
 
@@ -98,10 +98,10 @@ def test_what_another_view_had_seen_counts_no_more(passes_early: bool) -> None:
     if not passes_early:
         waiters.passing(due, {0: {FACTS: 7}}, before)
     before.at = 9
-    waiters.moved()
+    waiters.check()
     assert not done.done()
     after.last_answered, after.at = 1, 7
-    waiters.moved()
+    waiters.check()
     assert serve(waiters, after, 7) == 1
     assert done.done()
 
@@ -112,9 +112,9 @@ def test_who_waits_on_nothing_is_forgotten() -> None:
     done = waiters.add(FIRST)
     done.cancel()
     view.last_answered = 0
-    waiters.moved()
+    waiters.check()
     view.last_answered = 1
-    waiters.moved()
+    waiters.check()
     assert serve(waiters, view, 0) == 0
 
 

@@ -79,7 +79,7 @@ def _tasks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         before = None if stored is None else _ROWS.of(stored)
         TASKS.note(row, before, row_key, rows)
         for alias in row["aliases"][0 if before is None else len(before["aliases"]) :]:
-            rows[ALIAS + text_key(alias) + TASKS.place(row)] = b""
+            rows[ALIAS + text_key(alias) + TASKS.sort_key(row)] = b""
 
 
 def part_key(task_id: str, part_id: str) -> bytes:

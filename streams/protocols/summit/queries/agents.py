@@ -45,7 +45,7 @@ __all__ = [
     "agents",
     "agents_page",
     "find",
-    "kept",
+    "manifest_reader",
     "status",
     "tools",
 ]
@@ -67,7 +67,7 @@ def find(view: ReadOnlyStore, agent_id: str, version: str | None = None) -> Json
     return None if row is None else json_of(SUMMIT_AGENTS, row)
 
 
-def kept(view: ReadOnlyStore) -> Callable[[str, str], Json | None]:
+def manifest_reader(view: ReadOnlyStore) -> Callable[[str, str], Json | None]:
     """Return a function that reads the manifest of an accepted version of an agent."""
 
     def manifest(agent_id: str, version: str) -> Json | None:

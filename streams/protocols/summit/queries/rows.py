@@ -175,7 +175,7 @@ def _update_counts(
     counts[state] = counts.get(state, 0) + 1
     if before is not None:
         counts[before["state"]] -= 1
-    rows[queue_key(row["agentId"]) + RUNS.place(row)] = b"" if state == QUEUED else None
+    rows[queue_key(row["agentId"]) + RUNS.sort_key(row)] = b"" if state == QUEUED else None
 
 
 def queue_key(agent_id: str) -> bytes:

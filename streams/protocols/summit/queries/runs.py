@@ -116,7 +116,7 @@ def run(view: ReadOnlyStore, run_id: str) -> Json:
     }
 
 
-def told(view: ReadOnlyStore, run_id: str) -> Json:
+def run_status(view: ReadOnlyStore, run_id: str) -> Json:
     """Return a run for `agent.status`, with its result once it has ended.  Raises NotFound."""
     row = _require_row(view, run_id)
     listed_run = _with_status(row)

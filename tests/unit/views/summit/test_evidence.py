@@ -10,7 +10,7 @@ import pytest
 
 from streams.log import fetching
 from streams.protocols.summit.queries import runs
-from streams.protocols.summit.queries.agents import kept
+from streams.protocols.summit.queries.agents import manifest_reader
 from streams.protocols.summit.queries.evidence import checks
 from tests.unit.views.bench import Bench
 from tests.unit.views.summit.stage import (
@@ -58,7 +58,7 @@ def wrong(bench: Bench, run_id: str, member: str, place: str | None) -> dict[str
             return read(position)
         return None if place is None else read(place)
 
-    outcomes = checks(run, fetch, kept(bench.view))
+    outcomes = checks(run, fetch, manifest_reader(bench.view))
     assert {check.check for check in outcomes} == ALL
     return {check.check: check.result for check in outcomes if check.result != "ok"}
 

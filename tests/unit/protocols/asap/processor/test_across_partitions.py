@@ -93,7 +93,7 @@ def run(outputs: Sequence[Output], stops: set[int], **more: Any) -> list[LogReco
                 for task in host.tasks:  # one hop, so that questions are open at the restart
                     task.step()
                 host.restart()
-            log.place(output, START_MS + n)
+            log.append_at(output, START_MS + n)
         host.run()
         host.close()
     return written

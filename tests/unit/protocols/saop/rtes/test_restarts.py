@@ -41,7 +41,7 @@ def tell(line: Story, batch: int, stops: set[int]) -> list[LogRecord]:
         host = LocalHost(log, lambda: [RtesProcessor()], settings, Path(folder))
         log.on_append = written.append
         for n, value in enumerate(line):
-            log.place(_output(value), START_MS + n)
+            log.append_at(_output(value), START_MS + n)
             if n in stops:
                 host.run()
                 host.restart()

@@ -51,7 +51,7 @@ def run(messages: Sequence[Message], batch: int, stops: set[int]) -> list[LogRec
         log.on_append = written.append
         for n, message in enumerate(messages):
             record = message.record
-            log.place(Output(SAP_LOOKUPS.name, record.key, record.value), record.timestamp)
+            log.append_at(Output(SAP_LOOKUPS.name, record.key, record.value), record.timestamp)
             if n in stops:
                 host.run()
                 host.restart()

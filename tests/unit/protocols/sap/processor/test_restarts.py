@@ -42,7 +42,7 @@ def tell(line: list[Step], batch: int, stops: set[int]) -> list[LogRecord]:
         host = LocalHost(log, lambda: [SapProcessor()], settings, Path(folder))
         log.on_append = written.append
         for n, step in enumerate(line):
-            log.place(_output(step), START_MS + n)
+            log.append_at(_output(step), START_MS + n)
             if n in stops:
                 host.run()
                 host.restart()
