@@ -54,7 +54,7 @@ def _keys() -> str:
 
 
 def _rule(rule: Rule) -> str:
-    examples = "\n".join((*rule.masked, *(f"{example}    (kept)" for example in rule.kept)))
+    examples = "\n".join((*rule.masked, *(f"{example}    (kept)" for example in rule.unmasked)))
     triggers = codes((*rule.triggers, *rule.words)) or "a long run behind a separator"
     return (
         f"\n### {rule.name}\n\nReplaces {rule.meaning}. Found as {rule.kind}.\n"

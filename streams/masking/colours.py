@@ -1,4 +1,4 @@
-"""Reads a line as a terminal shows it: colours do not part a key from its value."""
+"""Removal of terminal colours, so that none separates a key from its value."""
 
 from __future__ import annotations
 
@@ -12,20 +12,24 @@ ESCAPE = "\x1b"
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*[mK]")
 
 
-def shown(line: str) -> str:
-    """Without colours."""
+def strip_colours(line: str) -> str:
+    """Return the line without colours."""
     return _COLOUR.sub("", line) if ESCAPE in line else line
 
 
-def in_line(line: str, spans: list[Span]) -> list[Span]:
-    """Spans of what is shown, as spans of the line itself: colours inside one belong to it."""
-    found = [match.span() for match in _COLOUR.finditer(line)] if ESCAPE in line else []
-    if not found:
+def map_to_line(line: str, spans: list[Span]) -> list[Span]:
+    """Map spans of the line without colours to the line itself; colours inside a span belong to
+    it.
+    """
+    colours = [match.span() for match in _COLOUR.finditer(line)] if ESCAPE in line else []
+    if not colours:
         return spans
-    removed = [0, *accumulate(end - start for start, end in found)]
-    places = [start - gone for (start, _), gone in zip(found, removed, strict=False)]
+    removed = [0, *accumulate(end - start for start, end in colours)]
+    starts = [
+        start - removed_before for (start, _), removed_before in zip(colours, removed, strict=False)
+    ]
 
     def original(position: int) -> int:
-        return position + removed[bisect_right(places, position)]
+        return position + removed[bisect_right(starts, position)]
 
     return [Span(original(start), original(end - 1) + 1, rule) for start, end, rule in spans]

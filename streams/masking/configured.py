@@ -1,4 +1,4 @@
-"""The masker that the settings ask for; the same for edges and processors."""
+"""The masker for given settings; edges and processors share it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES = ("MASK_KEY", "RTES_MASK_ARGUMENTS", "RTES_PEM_LINES", "RTES_PEM_S")
 
 
 def masker_of(work: Mapping[str, Any]) -> Masker:
-    """work: settings as processors see them."""
+    """Return the masker for the settings as processors see them."""
     return _masker(*(work[name] for name in _NAMES))
 
 

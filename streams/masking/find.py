@@ -1,4 +1,4 @@
-"""Finds what is replaced in one line."""
+"""The search for secrets in one line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from streams.masking import pem
-from streams.masking.assigned import BASIC, assigned, is_basic
+from streams.masking.assigned import BASIC, assigned_secrets, is_basic
 from streams.masking.rules import ALL, NO_LETTER_OR_DIGIT, ORDER, B, RuleKind
-from streams.masking.tokens import Span, merged
+from streams.masking.tokens import Span, merge_spans
 from streams.masking.triggers import is_suspect, suspected_in
 from streams.masking.urls import url_credentials
 
@@ -19,7 +19,7 @@ _TO_WORD_END = re.compile(r"[^\s\"'`]*+")
 
 
 class Pattern(NamedTuple):
-    """A pattern of a rule.  loose: the same without its boundary, if it has one."""
+    """A pattern of a rule.  loose: the same without its boundary, None if it has no boundary."""
 
     rule: int
     exact: re.Pattern[str]
@@ -27,7 +27,7 @@ class Pattern(NamedTuple):
     group: int
 
 
-def _compiled(rule: int, pattern: str) -> Pattern:
+def _compile(rule: int, pattern: str) -> Pattern:
     bare = pattern.removeprefix(B).removeprefix(NO_LETTER_OR_DIGIT)
     exact = re.compile(pattern)
     loose = re.compile(bare) if bare != pattern else None
@@ -35,10 +35,10 @@ def _compiled(rule: int, pattern: str) -> Pattern:
 
 
 PATTERNS = {
-    number: [_compiled(number, pattern) for pattern in rule.patterns]
+    number: [_compile(number, pattern) for pattern in rule.patterns]
     for number, rule in enumerate(ALL)
 }
-CHAINED = "gsrpnhSA"  # with these the patterns begin that have a boundary
+CHAINED = "gsrpnhSA"  # first characters of the patterns with a boundary
 LOOSE = [pattern for of in PATTERNS.values() for pattern in of if pattern.loose]
 KEYED = {number for number, rule in enumerate(ALL) if rule.kind is RuleKind.KEY} | {BASIC}
 URL = ORDER["url_credentials"]
@@ -46,14 +46,14 @@ URL = ORDER["url_credentials"]
 
 def _matches(text: str, start: int, limit: int, pattern: Pattern, loose: bool) -> Iterator[Span]:
     compiled = pattern.loose if loose and pattern.loose else pattern.exact
-    for found in compiled.finditer(text, start, limit):
-        span = found.span(pattern.group)
-        if span[0] >= 0 and (pattern.rule != BASIC or is_basic(found[pattern.group])):
+    for match in compiled.finditer(text, start, limit):
+        span = match.span(pattern.group)
+        if span[0] >= 0 and (pattern.rule != BASIC or is_basic(match[pattern.group])):
             yield Span(*span, pattern.rule)
 
 
-def _window(text: str, start: int, limit: int, first: bool, loose: bool) -> list[Span]:
-    """What the rules match between two positions, not merged."""
+def _window_spans(text: str, start: int, limit: int, first: bool, loose: bool) -> list[Span]:
+    """Return the matches of all rules between two positions, not merged."""
     suspected = suspected_in(text[start:limit])
     spans: list[Span] = []
     for rule in suspected:
@@ -62,38 +62,40 @@ def _window(text: str, start: int, limit: int, first: bool, loose: bool) -> list
     if URL in suspected:
         spans += url_credentials(text, start, limit)
     if suspected & KEYED:
-        spans += assigned(text, start, limit, first)
+        spans += assigned_secrets(text, start, limit, first)
     return spans
 
 
-def _chained(text: str, spans: list[Span], stop: int, limit: int) -> list[Span]:
-    """With what begins right behind a span: once that is a token, a boundary stands before it.
+def _add_chained(text: str, spans: list[Span], stop: int, limit: int) -> list[Span]:
+    """Add the secrets that begin at the end of a span, where the token will make a boundary.
 
-    What begins at `stop` or later is not looked for.
+    Those that begin at `stop` or later are ignored.
     """
-    found: list[Span] = []
+    chained: list[Span] = []
     for span, following in pairwise([*spans, Span(stop, stop, -1)]):
-        found.append(span)
-        while found[-1].end < min(following.start, stop):
-            behind = _loosely(text, found[-1].end, limit)
-            if behind is None:
+        chained.append(span)
+        while chained[-1].end < min(following.start, stop):
+            following_span = _match_loose(text, chained[-1].end, limit)
+            if following_span is None:
                 break
-            found.append(behind)
-    return merged(found) if len(found) > len(spans) else spans
+            chained.append(following_span)
+    return merge_spans(chained) if len(chained) > len(spans) else spans
 
 
-def _loosely(text: str, start: int, limit: int) -> Span | None:
+def _match_loose(text: str, start: int, limit: int) -> Span | None:
     if text[start] in CHAINED:
         for pattern in LOOSE:
-            if pattern.loose and (found := pattern.loose.match(text, start, limit)):
-                return Span(start, found.end(), pattern.rule)
+            if pattern.loose and (match := pattern.loose.match(text, start, limit)):
+                return Span(start, match.end(), pattern.rule)
     return None
 
 
-def _piece(text: str, start: int, limit: int, first: bool, loose: bool) -> list[Span]:
-    """The spans of a line, or of a piece of one between the marks of blocks, in windows."""
+def _piece_spans(text: str, start: int, limit: int, first: bool, loose: bool) -> list[Span]:
+    """Return the spans of a line, or of a part between block marks, searched in windows."""
     if limit - start <= WINDOW:
-        return _chained(text, merged(_window(text, start, limit, first, loose)), limit, limit)
+        return _add_chained(
+            text, merge_spans(_window_spans(text, start, limit, first, loose)), limit, limit
+        )
     spans: list[Span] = []
     for at in range(start, limit - OVERLAP, WINDOW - OVERLAP):
         end = min(at + WINDOW, limit)
@@ -101,17 +103,17 @@ def _piece(text: str, start: int, limit: int, first: bool, loose: bool) -> list[
             spans[-1] = _to_word_end(text, spans[-1], at + OVERLAP, limit)
         again = _pop_from(spans, at)
         begin = max(at, spans[-1].end) if spans else at
-        new = _window(text, begin, end, first and at == start, loose)
+        new = _window_spans(text, begin, end, first and at == start, loose)
         if again and not any(span.start <= again[-1].start < span.end for span in new):
             again[-1] = _to_word_end(text, again[-1], at + OVERLAP, limit)
-        spans += _chained(text, merged([*again, *new]), end, limit)
+        spans += _add_chained(text, merge_spans([*again, *new]), end, limit)
     return spans
 
 
 def _to_word_end(text: str, span: Span, end: int, limit: int) -> Span:
-    """A span that touches the end of a window goes on to white space or a quote.
+    """Extend a span that touches the end of a window to the next white space or quote.
 
-    Unless it began in the overlap, and the next window shows where it ends.
+    A span that begins in the overlap needs this only if the next window does not find it.
     """
     if span.end != end:
         return span
@@ -120,20 +122,20 @@ def _to_word_end(text: str, span: Span, end: int, limit: int) -> Span:
 
 
 def _pop_from(spans: list[Span], at: int) -> list[Span]:
-    """Takes off the spans that begin at `at` or later."""
+    """Remove and return the spans that begin at `at` or later."""
     count = len(spans)
     while count and spans[count - 1].start >= at:
         count -= 1
-    taken = spans[count:]
+    removed = spans[count:]
     del spans[count:]
-    return taken
+    return removed
 
 
 def spans_of(text: str, prefix: int | None, loose: bool = False) -> list[Span]:
-    """What is replaced in one line, in order, without overlaps.
+    """Return the spans of secrets in one line, in order, without overlaps.
 
-    prefix: how many characters stood before the BEGIN of the block that is open; None when none is.
-    loose: without looking at what stands before a match.  Source: spec 4.7 and 5.4.
+    prefix: the number of characters before the BEGIN of the open block; None if no block is open.
+    loose: ignore the boundary before a match.  Source: spec 4.7 and 5.4.
     """
     if prefix is None and not is_suspect(text):
         return []
@@ -146,7 +148,9 @@ def spans_of(text: str, prefix: int | None, loose: bool = False) -> list[Span]:
             spans.append(Span(start, cut.start, pem.WHOLE))
         elif start < cut.start:
             inside = [whole for whole in wholes if start <= whole.start < cut.start]
-            spans += merged([*_piece(text, start, cut.start, start == 0, loose), *inside])
+            spans += merge_spans(
+                [*_piece_spans(text, start, cut.start, start == 0, loose), *inside]
+            )
         spans += [cut] if cut.rule >= 0 else []
         start, opened = cut.end, False
     return spans

@@ -1,4 +1,4 @@
-"""Masks JSON values, whose member names say more than their text (spec 5.4, 9.1 and 9.8)."""
+"""Masking of JSON values, which uses member names too (spec 5.4, 9.1 and 9.8)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from streams.masking.assigned import ASSIGNMENT, AUTHORIZATION, BASIC, is_basic
 from streams.masking.keys import Role, key_of, names_path
 from streams.masking.tokens import TOKEN
-from streams.masking.values import is_kept
+from streams.masking.values import is_no_secret
 
 
 class Slot(NamedTuple):
-    """A place of the new value that is still to be filled.
+    """A position in the new value that is still to be filled.
 
-    rule: that of the secret name it stands under.
+    rule: the rule of the secret member name that it is nested under.
     """
 
     into: Any
@@ -37,41 +37,41 @@ def _rule_of(name: str, value: Any, above: int | None) -> int | None:
             return above
 
 
-def _leaf(
+def _mask_leaf(
     value: Any, rule: int | None, text: Callable[[str], str], token: Callable[[int, str], str]
 ) -> Any:
-    """Booleans and numbers under a secret name become text; null stays."""
+    """Mask a leaf; booleans and numbers under a secret name become text, null is unchanged."""
     if isinstance(value, str):
-        if rule is None or is_kept(value) or TOKEN.fullmatch(value):
+        if rule is None or is_no_secret(value) or TOKEN.fullmatch(value):
             return text(value)
         return token(rule, value)
     if rule is None or value is None:
         return value
-    shown = str(value).lower() if isinstance(value, bool) else str(value)
-    return token(rule, shown)
+    rendered = str(value).lower() if isinstance(value, bool) else str(value)
+    return token(rule, rendered)
 
 
-def _names(value: dict[str, Any], text: Callable[[str], str]) -> dict[str, str]:
-    """New member names by the old ones; two that become equal are numbered."""
+def _masked_names(value: dict[str, Any], text: Callable[[str], str]) -> dict[str, str]:
+    """Return the masked member names by the old ones; equal ones are numbered."""
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for name in value:
         new, number = (masked := text(name)), 1
-        while new in taken:
+        while new in used:
             new = f"{masked} ({(number := number + 1)})"
-        taken.add(new)
+        used.add(new)
         names[name] = new
     return names
 
 
-def masked_value(value: Any, text: Callable[[str], str], token: Callable[[int, str], str]) -> Any:
-    """A copy; of any depth, therefore without recursion."""
+def mask_value(value: Any, text: Callable[[str], str], token: Callable[[int, str], str]) -> Any:
+    """Return a masked copy of the value; without recursion, so that any depth works."""
     root: list[Any] = [None]
     slots = [Slot(root, 0, value, None)]
     while slots:
         into, at, value, rule = slots.pop()
         if isinstance(value, dict):
-            names = _names(value, text)
+            names = _masked_names(value, text)
             into[at] = new = dict.fromkeys(names.values())
             slots += (
                 Slot(new, names[name], inner, _rule_of(name, inner, rule))
@@ -81,12 +81,12 @@ def masked_value(value: Any, text: Callable[[str], str], token: Callable[[int, s
             into[at] = [None] * len(value)
             slots += (Slot(into[at], n, inner, rule) for n, inner in enumerate(value))
         else:
-            into[at] = _leaf(value, rule, text, token)
+            into[at] = _mask_leaf(value, rule, text, token)
     return root[0]
 
 
 def count_leaves(value: Any, counts: Callable[[str], bool]) -> int:
-    """How many leaf values are texts of which `counts` is true."""
+    """Count the string leaves for which `counts` is true."""
     waiting, number = [value], 0
     while waiting:
         value = waiting.pop()

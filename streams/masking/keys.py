@@ -1,4 +1,4 @@
-"""What a key says about its value."""
+"""Classification of keys: whether a key's value is a secret."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import NamedTuple
 from streams.masking import words
 
 _PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
-LONGEST = 128  # characters at the end of a key that are looked at
+MAX_LENGTH = 128  # characters at the end of a key that are read
 
 
 class Role(Enum):
-    """What is known of the value of a key by the key's name."""
+    """The class of a key, by its name."""
 
     PLAIN = 0
     SECRET = 1
     HEADER = 2
     BASIC = 3
     DIRECTORY = 4  # secret unless it is a path
-    TOKEN = 5  # secret unless `unexpected` stands before it
+    TOKEN = 5  # secret unless `unexpected` precedes it
 
 
 class Key(NamedTuple):
-    """public: a value that looks random is no secret."""
+    """The classification of a key.  public: a random-looking value is no secret."""
 
     role: Role
     public: bool
@@ -60,7 +60,7 @@ def _role(key: str, form: str, last: str) -> Role:
 
 
 @lru_cache(maxsize=4096)
-def _known(key: str) -> Key:
+def _classify(key: str) -> Key:
     form = key.lower().translate(_SEPARATORS)
     last = re.split(r"[_.-]+", key.lower().strip("_.-"))[-1]
     public = form.endswith(words.PUBLIC_ENDINGS) or last in words.PUBLIC_PARTS
@@ -68,10 +68,13 @@ def _known(key: str) -> Key:
 
 
 def key_of(name: str) -> Key:
-    """Source: spec 5.4, secret key; the name may be anything."""
-    return _known(name[-LONGEST:])
+    """Classify the key; the name may be any text.
+
+    Source: spec 5.4, secret key.
+    """
+    return _classify(name[-MAX_LENGTH:])
 
 
 def names_path(text: str, start: int = 0) -> bool:
-    """Whether a path begins there, as a working directory does."""
+    """Return whether a path begins at `start`, as in a working directory."""
     return _PATH.match(text, start) is not None

@@ -1,4 +1,4 @@
-"""Private key blocks (spec 4.7)."""
+"""Detection of private key blocks (spec 4.7)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _BODY = re.compile(r"[A-Za-z0-9+/=]+")
 _RUN = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{32}")
 _HEADER = re.compile(r"[ \t]*(?:Proc-Type|DEK-Info|Version|Comment):")
 WHOLE, OPEN, CLOSE = (rules.ORDER[name] for name in ("pem_private_key", "pem_open", "pem_close"))
-UNKNOWN = -1  # length of a prefix that has itself been masked
+UNKNOWN = -1  # length of a prefix that was masked
 
 
 class Block(NamedTuple):
-    """A private key block that is open: what a session keeps of it between two pulses.
+    """An open private key block, as a session stores it between two pulses.
 
-    opened_ms: time of the BEGIN.  pulses: how many belong to it so far, the one with BEGIN among
-    them.  prefix: how many characters stood before BEGIN, -1 when they can no longer be counted.
+    opened_ms: the time of the BEGIN.  pulses: the number of pulses so far, including the one with
+    BEGIN.  prefix: the number of characters before BEGIN, -1 if they can no longer be counted.
     """
 
     opened_ms: int
@@ -37,41 +37,43 @@ class Block(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """cuts: what parts a line into pieces.  wholes: blocks inside one piece."""
+    """The marks of blocks on a line.  cuts: divide the line.  wholes: blocks inside one part."""
 
     cuts: list[Span]
     wholes: list[Span]
 
 
 def marks(text: str) -> Marks:
-    """Where blocks begin and end on a line.  Tokens of an earlier masking are cuts too."""
-    found = Marks([], [])
+    """Return where blocks begin and end on a line.  Tokens of an earlier masking are cuts too."""
+    result = Marks([], [])
     if "-----" not in text and _TOKEN not in text:
-        return found
+        return result
     floor, begun = 0, -1
     for mark in _MARK.finditer(text):
         if mark["begin"]:
             begun = mark.start() if begun < 0 else begun
         elif mark["end"] and begun >= 0:
-            found.wholes.append(Span(begun, mark.end(), WHOLE))
+            result.wholes.append(Span(begun, mark.end(), WHOLE))
             floor, begun = mark.end(), -1
         elif mark["end"]:
-            found.cuts.append(Span(floor, mark.end(), CLOSE))
+            result.cuts.append(Span(floor, mark.end(), CLOSE))
             floor = mark.end()
         elif begun < 0:
-            found.cuts.append(Span(*mark.span(), -1))
+            result.cuts.append(Span(*mark.span(), -1))
             floor = mark.end()
     if begun >= 0:
-        found.cuts.append(Span(begun, len(text), OPEN))
-    return found
+        result.cuts.append(Span(begun, len(text), OPEN))
+    return result
 
 
 def is_body(line: str, prefix: int) -> bool:
-    """Whether a line without marks belongs to the key while a block is open."""
+    """Return whether a line without marks belongs to the key while a block is open."""
     if _RUN.search(line) or _HEADER.match(line):
         return True
-    rest = (line.split() or [""])[-1] if prefix == UNKNOWN else line[prefix:]
-    return any(_BODY.fullmatch(part.strip()) for part in (line, rest)) or bool(_HEADER.match(rest))
+    after_prefix = (line.split() or [""])[-1] if prefix == UNKNOWN else line[prefix:]
+    return any(_BODY.fullmatch(part.strip()) for part in (line, after_prefix)) or bool(
+        _HEADER.match(after_prefix)
+    )
 
 
 def has_run(text: str) -> bool:
@@ -79,7 +81,7 @@ def has_run(text: str) -> bool:
 
 
 def wholes(text: str) -> list[Span]:
-    """Blocks with line breaks inside, in a text of several lines."""
+    """Return the blocks that contain line breaks, in a text of several lines."""
     spans, begun = [], -1
     for mark in _EITHER.finditer(text):
         if mark["begin"]:
@@ -91,8 +93,8 @@ def wholes(text: str) -> list[Span]:
     return spans
 
 
-def after(line: str, block: Block | None, now_ms: int) -> Block | None:
-    """The block after a masked line, without colours: its tokens alone tell."""
+def block_after(line: str, block: Block | None, now_ms: int) -> Block | None:
+    """Return the open block after a masked line without colours, judged by its tokens alone."""
     if _TOKEN not in line or not (tokens := list(_OPEN_OR_CLOSE.finditer(line))):
         return block
     if tokens[-1]["kind"] == "close":

@@ -1,8 +1,9 @@
-"""The masking rules, as data (spec 5.4): what each matches, and examples that its test runs.
+"""The masking rules, as data (spec 5.4): patterns, and examples that a test runs.
 
-In an example, what lies between « and » is replaced.  Examples hold no token in full, so that no
-scanner takes this file for a leak: `{36}` stands for 36 letters and digits, `{A16}` for 16 capitals
-and digits, `{x8}` for 8 hex digits, `{d12}` for 12 digits, and `{b64:…}` for text in base64.
+In an example, the text between « and » is replaced.  Examples contain no complete token, so that
+no scanner reports this file as a leak: `{36}` stands for 36 letters and digits, `{A16}` for 16
+capitals and digits, `{x8}` for 8 hex digits, `{d12}` for 12 digits, and `{b64:…}` for text in
+base64.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from streams.masking import words
 
 
 class RuleKind(StrEnum):
-    """How a rule finds what it replaces."""
+    """The method by which a rule finds secrets."""
 
     PATTERN = "pattern"
     URL = "user info of a URL"
@@ -26,9 +27,10 @@ class Rule(NamedTuple):
     """One kind of secret.
 
     triggers: a text without any of these is not searched; words are the same for its lower case
-    without `_`, `.` and `-`.  patterns: replaced is the group `secret` if there is one, else all of
-    the match; one that begins with B or NO_LETTER_OR_DIGIT has matches only there.
-    masked, kept: examples.
+    without `_`, `.` and `-`.  patterns: the group `secret` is replaced if there is one, else the
+    whole
+    match; a pattern that begins with B or NO_LETTER_OR_DIGIT matches only at that boundary.
+    masked, unmasked: examples of texts with a secret, and without one.
     """
 
     name: str
@@ -38,7 +40,7 @@ class Rule(NamedTuple):
     words: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    unmasked: tuple[str, ...] = ()
 
 
 # B of the spec: at the start, after a character that no token has, after an escape or `%xx`.
@@ -58,7 +60,7 @@ PEM_PRIVATE_KEY = Rule(
         f"«{_BEGIN} RSA PRIVATE KEY-----\n{{64}}\n{{20}}==\n{_END} RSA PRIVATE KEY-----»",
         f"a «{_BEGIN} PGP PRIVATE KEY BLOCK----- {{64}} {_END} PGP PRIVATE KEY BLOCK-----» b",
     ),
-    kept=(
+    unmasked=(
         f"{_BEGIN} PUBLIC KEY-----\\n{{64}}\\n{_END} PUBLIC KEY-----",
         f"{_BEGIN} CERTIFICATE-----",
         f"{_BEGIN} PGP PUBLIC KEY BLOCK-----",
@@ -73,7 +75,7 @@ PEM_OPEN = Rule(
         f"deploy: «{_BEGIN} OPENSSH PRIVATE KEY-----»",
         f"«{_BEGIN} EC PRIVATE KEY----- {{20}}»",
     ),
-    kept=("an RSA PRIVATE KEY begins with BEGIN",),
+    unmasked=("an RSA PRIVATE KEY begins with BEGIN",),
 )
 PEM_CLOSE = Rule(
     "pem_close",
@@ -84,7 +86,7 @@ PEM_CLOSE = Rule(
         f"«{{20}}==\\n{_END} RSA PRIVATE KEY-----»\\n', 'x')",
         f"«{_END} PRIVATE KEY-----» done",
     ),
-    kept=(f"{_END} CERTIFICATE-----",),
+    unmasked=(f"{_END} CERTIFICATE-----",),
 )
 URL_CREDENTIALS = Rule(
     "url_credentials",
@@ -99,7 +101,7 @@ URL_CREDENTIALS = Rule(
         "mysql://«app:pa/ss?w#rd»@db/app",
         "amqp://«u:p%40ss»@mq and http://«u:{8}»@proxy:3128",
     ),
-    kept=(
+    unmasked=(
         "ssh://git@github.com/org/repo.git",
         "git@github.com:org/repo.git",
         "http://localhost:8080/@scope/name",
@@ -120,7 +122,7 @@ AUTHORIZATION = Rule(
         '{"Proxy-Authorization": "«Bearer {20}»", "x": 1}',
         "GET / HTTP/1.1 Authorization: «Token abc»",
     ),
-    kept=("Authorization: <token>", "authorization is required", 'Cookie: ""'),
+    unmasked=("Authorization: <token>", "authorization is required", 'Cookie: ""'),
 )
 BEARER = Rule(
     "bearer",
@@ -132,7 +134,7 @@ BEARER = Rule(
         r"(?:(?=[A-Za-z._~+/-]*+[0-9])[A-Za-z0-9._~+/-]{8,}|[A-Za-z0-9._~+/-]{20,})=*))",
     ),
     masked=("using bearer «abcdefg1»", "Bearer «abcdefghij.klmnopqrst==» ok"),
-    kept=("bearer authentication", "the bearer token", "Bearer $TOKEN"),
+    unmasked=("bearer authentication", "the bearer token", "Bearer $TOKEN"),
 )
 BASIC = Rule(
     "basic",
@@ -145,7 +147,7 @@ BASIC = Rule(
         '{"auths": {"r.io": {"auth": "«{b64:me:hunter2}»"}}}',
         "//registry.example/:_auth=«{b64:me:pw}»",
     ),
-    kept=("basic authentication", "auth: required", "basic {b64:no colon here}"),
+    unmasked=("basic authentication", "auth: required", "basic {b64:no colon here}"),
 )
 AWS_KEY = Rule(
     "aws_key",
@@ -154,7 +156,7 @@ AWS_KEY = Rule(
     ("AKIA", "ASIA", "ABIA", "ACCA", "A3T"),
     patterns=(NO_LETTER_OR_DIGIT + r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}",),
     masked=("id «AKIA{A16}»", "x_«ASIA{A16}»/y", "«A3TX{A16}»"),
-    kept=("AKIA{A12}", "xAKIA{A16}"),
+    unmasked=("AKIA{A12}", "xAKIA{A16}"),
 )
 GCP_KEY = Rule(
     "gcp_key",
@@ -167,7 +169,7 @@ GCP_KEY = Rule(
         r"GOCSPX-[0-9A-Za-z_-]{20,}",
     ),
     masked=("?key=«AIza{35}»", "«ya29.{40}»", "'«GOCSPX-{28}»'"),
-    kept=("AIza{20}", "ya29.short", "GOCSPX-"),
+    unmasked=("AIza{20}", "ya29.short", "GOCSPX-"),
 )
 AZURE_SECRET = Rule(
     "azure_secret",
@@ -179,7 +181,7 @@ AZURE_SECRET = Rule(
         r"(?:[?&;]|\\u0026|%26)sig=(?P<secret>[A-Za-z0-9%+/=_.~-]{16,})",
     ),
     masked=("«abc8Q~{34}»", "https://a.example/c?sv=1&sig=«{40}%3D»&se=2"),
-    kept=("abc8Q~short", "?sig=short", "sig={20}"),
+    unmasked=("abc8Q~short", "?sig=short", "sig={20}"),
 )
 GITHUB_TOKEN = Rule(
     "github_token",
@@ -188,7 +190,7 @@ GITHUB_TOKEN = Rule(
     ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     patterns=(r"gh[pousr]_[A-Za-z0-9_]{20,}", r"github_pat_[A-Za-z0-9_]{22,}"),
     masked=("remote: «ghp_{36}»", "x«ghs_{36}»", "«github_pat_{22}_{59}»"),
-    kept=("ghp_short", "ghz_{36}"),
+    unmasked=("ghp_short", "ghz_{36}"),
 )
 GITLAB_TOKEN = Rule(
     "gitlab_token",
@@ -197,7 +199,7 @@ GITLAB_TOKEN = Rule(
     tuple(f"gl{kind}-" for kind in GITLAB),
     patterns=(B + rf"gl(?:{'|'.join(GITLAB)})-[A-Za-z0-9_.-]{{20,}}",),
     masked=("«glpat-{20}»", "a\\n«glrt-{20}»", "%20«glptt-{40}»"),
-    kept=("glpat-short", "xglpat-{20}", "glxx-{20}"),
+    unmasked=("glpat-short", "xglpat-{20}", "glxx-{20}"),
 )
 SLACK_TOKEN = Rule(
     "slack_token",
@@ -214,7 +216,7 @@ SLACK_TOKEN = Rule(
         "«xapp-1-{A10}-{d12}»",
         "POST https://hooks.slack.com/«services/T{A8}/B{A8}/{24}» 200",
     ),
-    kept=("xoxb-short", "https://hooks.slack.com/services"),
+    unmasked=("xoxb-short", "https://hooks.slack.com/services"),
 )
 STRIPE_KEY = Rule(
     "stripe_key",
@@ -226,7 +228,7 @@ STRIPE_KEY = Rule(
         r"whsec_[A-Za-z0-9+/=]{16,}",
     ),
     masked=("key «sk_live_{24}»", "«rk_test_{24}»", "«whsec_{32}»"),
-    kept=("task_test_{24}", "sk_live_short", "whsec_short"),
+    unmasked=("task_test_{24}", "sk_live_short", "whsec_short"),
 )
 NPM_TOKEN = Rule(
     "npm_token",
@@ -235,7 +237,7 @@ NPM_TOKEN = Rule(
     ("npm_",),
     patterns=(B + r"npm_[A-Za-z0-9]{30,}",),
     masked=("login «npm_{36}»",),
-    kept=("npm_config_registry", "xnpm_{36}"),
+    unmasked=("npm_config_registry", "xnpm_{36}"),
 )
 PYPI_TOKEN = Rule(
     "pypi_token",
@@ -244,7 +246,7 @@ PYPI_TOKEN = Rule(
     ("pypi-AgE",),
     patterns=(r"pypi-AgE[A-Za-z0-9_-]{16,}",),
     masked=("twine upload -p «pypi-AgE{60}»",),
-    kept=("pypi-AgE", "pypi-server"),
+    unmasked=("pypi-AgE", "pypi-server"),
 )
 PROVIDER_KEY = Rule(
     "provider_key",
@@ -257,17 +259,17 @@ PROVIDER_KEY = Rule(
         B + r"hf_[A-Za-z0-9]{30,}",
     ),
     masked=("«sk-proj-{48}»", "«SG.{22}.{43}»", "«hf_{34}»"),
-    kept=("task-{24}", "sk-learn-is-not-a-key-at-all", "SG.{22}", "hf_hub_download"),
+    unmasked=("task-{24}", "sk-learn-is-not-a-key-at-all", "SG.{22}", "hf_hub_download"),
 )
 JWT = Rule(
     "jwt",
     RuleKind.PATTERN,
     "a JSON web token",
     ("eyJ",),
-    # The second branch steps over a run that is none, so that it is not read again.
+    # The second branch skips a run that is no token, so that it is not scanned again.
     patterns=(r"(?P<secret>eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){2,4}+)|eyJ[A-Za-z0-9_-]*+",),
     masked=("got «eyJ{20}.eyJ{40}.{43}»", "«eyJ{20}....{16}»"),
-    kept=("eyJ{20}", "eyJ{20}.{20}", "eyJ.a.b"),
+    unmasked=("eyJ{20}", "eyJ{20}.{20}", "eyJ.a.b"),
 )
 ASSIGNMENT = Rule(
     "assignment",
@@ -289,7 +291,7 @@ ASSIGNMENT = Rule(
         'password: str = "«hunter2»"',
         'token ="«unclosed and all the rest»',
     ),
-    kept=(
+    unmasked=(
         "max_tokens=512",
         "pad_token: <pad>",
         "eos_token_id=2, next_token=abc, cost_per_token: 0.1",
@@ -311,7 +313,7 @@ HIGH_ENTROPY = Rule(
     RuleKind.KEY,
     "a run of 24 or more random-looking characters assigned to any key",
     masked=("FOO=«{40}»", '{"value": "«{40}»"}', "--data «{32}»"),
-    kept=(
+    unmasked=(
         "git_commit={40}",
         "github.com/pkg/errors v0.9.1 h1:{43}=",
         '"integrity": "sha512-{64}=="',

@@ -1,4 +1,4 @@
-"""The replacement token: what stands where a secret stood."""
+"""The replacement token, and the replacement of spans by tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOKEN = re.compile(PATTERN)
 
 
 class Span(NamedTuple):
-    """A piece of a text that is replaced.  rule: its index in the order of the rules."""
+    """A part of a text that is replaced.  rule: its index in the order of the rules."""
 
     start: int
     end: int
@@ -23,8 +23,9 @@ class Span(NamedTuple):
 
 
 def token(rule: Rule, replaced: str, key: bytes | None) -> str:
-    """With a key, the first 8 hex digits of HMAC-SHA256 over what is replaced tell secrets apart.
+    """Return the replacement token of a secret.
 
+    With a key, the first 8 hex digits of HMAC-SHA256 over the secret distinguish secrets.
     Source: spec 5.4.
     """
     if key is None:
@@ -33,23 +34,23 @@ def token(rule: Rule, replaced: str, key: bytes | None) -> str:
     return f"{OPENING}{rule.name}:{digest.hexdigest()[:8]}]"
 
 
-def merged(spans: list[Span]) -> list[Span]:
-    """Overlapping ones as one, named after the first, then the longer, then the earlier rule."""
+def merge_spans(spans: list[Span]) -> list[Span]:
+    """Merge overlapping spans; the rule is that of the first, the longer, then the lower one."""
     if len(spans) < 2:
         return spans
     spans.sort(key=lambda span: (span.start, -span.end, span.rule))
-    kept = [spans[0]]
+    merged_spans = [spans[0]]
     for span in spans[1:]:
-        last = kept[-1]
+        last = merged_spans[-1]
         if span.start >= last.end:
-            kept.append(span)
+            merged_spans.append(span)
         elif span.end > last.end:
-            kept[-1] = last._replace(end=span.end)
-    return kept
+            merged_spans[-1] = last._replace(end=span.end)
+    return merged_spans
 
 
-def replaced(text: str, spans: list[Span], key: bytes | None) -> str:
-    """The text with a token for each span; they must not overlap, and come in order."""
+def replace_spans(text: str, spans: list[Span], key: bytes | None) -> str:
+    """Replace each span of the text by a token; spans must be in order and not overlap."""
     parts: list[str] = []
     done = 0
     for span in spans:

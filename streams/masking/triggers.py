@@ -1,4 +1,4 @@
-"""Tells quickly which rules a text can have work for: almost always none."""
+"""A fast test for the rules that can match a text; almost always none can."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HIGH_ENTROPY = ORDER["high_entropy"]
 
 
 def _any_of(triggers: Iterable[str]) -> re.Pattern[str]:
-    """Alternatives grouped by their first characters, which is quicker to search for."""
+    """Compile alternatives grouped by their first characters, which makes the search faster."""
     groups: dict[str, list[str]] = {}
     for trigger in sorted(set(triggers)):
         groups.setdefault(trigger[:1], []).append(re.escape(trigger[1:]))
@@ -27,22 +27,22 @@ _TRIGGER = _any_of(trigger for trigger, _ in _TRIGGERS)
 _WORD = _any_of(word for word, _ in _WORDS)
 
 
-def _folded(text: str) -> str:
+def _normalise(text: str) -> str:
     return text.lower().replace("_", "").replace(".", "").replace("-", "")
 
 
 def is_suspect(text: str) -> bool:
-    """Whether any rule can match; cheap, since almost no line has a secret."""
+    """Return whether any rule can match; cheap, since almost no line has a secret."""
     return (
         _TRIGGER.search(text) is not None
-        or _WORD.search(_folded(text)) is not None
+        or _WORD.search(_normalise(text)) is not None
         or may_have_run(text)
     )
 
 
 def suspected_in(text: str) -> set[int]:
-    """The rules that can match."""
-    folded = _folded(text)
-    found = {number for trigger, number in _TRIGGERS if trigger in text}
-    found.update(number for word, number in _WORDS if word in folded)
-    return found | {HIGH_ENTROPY} if may_have_run(text) else found
+    """Return the rules that can match."""
+    folded = _normalise(text)
+    numbers = {number for trigger, number in _TRIGGERS if trigger in text}
+    numbers.update(number for word, number in _WORDS if word in folded)
+    return numbers | {HIGH_ENTROPY} if may_have_run(text) else numbers

@@ -1,4 +1,4 @@
-"""Passwords and tokens in URLs (spec 5.4, `url_credentials`)."""
+"""Detection of passwords and tokens in URLs (spec 5.4, `url_credentials`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from streams.masking import rules
 from streams.masking.tokens import TOKEN, Span
 
-LEAST = 16  # characters of a user name that is taken for a token
+MIN_TOKEN_LENGTH = 16  # characters of a user name that counts as a token
 _RULE = rules.ORDER["url_credentials"]
 _SCHEME = re.compile(r"(?P<web>(?:[A-Za-z0-9+.-]*\+)?https?)$|[A-Za-z][A-Za-z0-9+.-]*$", re.I)
 _SLASHES = re.compile(r":\\*+/\\*+/")
@@ -18,7 +18,7 @@ _PORT = re.compile(r"[^:]*+(?::[0-9]{0,5}(?:\\*+))?")
 
 
 def url_credentials(text: str, start: int, limit: int) -> Iterator[Span]:
-    word_end = last_at = -1  # of the word that the position is in
+    word_end = last_at = -1  # of the word at the position
     position = start
     while slashes := _SLASHES.search(text, position, limit):
         position = slashes.end()
@@ -40,10 +40,10 @@ def url_credentials(text: str, start: int, limit: int) -> Iterator[Span]:
 
 
 def _has_password(authority: str) -> bool:
-    """Whether there is a colon that no port follows."""
+    """Return whether there is a colon that no port follows."""
     return not authority.startswith("[") and not _PORT.fullmatch(authority)
 
 
 def _is_secret(user_info: str, web: bool) -> bool:
     name, _, password = user_info.partition(":")
-    return bool(password) or (web and len(name) >= LEAST)
+    return bool(password) or (web and len(name) >= MIN_TOKEN_LENGTH)

@@ -1,4 +1,4 @@
-"""Where the value of a key ends, and which values are no secret (spec 5.4)."""
+"""Detection of the end of a key's value, and of values that are no secret (spec 5.4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from streams.masking import words
 
-# A quote, or three, behind any number of backslashes; some languages put a prefix before it.
+# One or three quotes after any number of backslashes; some languages have a prefix before them.
 _OPENING = re.compile(
     r"(?:[bBrRuUfF]{1,2}|[$@])?"
     r"(?P<unit>(?P<escapes>\\*+)(?P<quote>[\"'`]))(?P<more>(?P=unit){2})?+"
@@ -17,13 +17,13 @@ ANY_QUOTE = re.compile(r"(?<!\\)\\*+[\"'`]")
 
 
 def _up_to(also: str) -> re.Pattern[str]:
-    """All before white space, `;`, one of `also`, or a quote with its backslashes."""
+    """Compile a pattern for text before white space, `;`, one of `also`, or an escaped quote."""
     return re.compile(rf"(?:[^\s\"'`;\\{also}]++|\\++(?![\"'`]))*+")
 
 
 _BARE, _IN_JSON, _IN_QUERY = _up_to(""), _up_to(r",}\]"), _up_to("&#")
 
-_KEPT = re.compile(
+_NO_SECRET = re.compile(
     rf"(?i:{'|'.join(words.LITERALS)})"
     r"|[*•xX.]+"
     r"|[!-/:-@\[-`{-~…\s]*"
@@ -31,7 +31,7 @@ _KEPT = re.compile(
     r"|\$\{[^{}]*\}|\$?\{\{[^{}]*\}\}|%[A-Za-z_][A-Za-z0-9_]*%"
     r"|<[A-Za-z0-9 _.,/'|-]*>"
 )
-# Types and literals where code is printed, what tools print in place of a value, placeholders.
+# Types and literals in printed code, texts that tools print instead of a value, placeholders.
 _CODE = re.compile(
     rf"&?(?:(?i:{'|'.join(words.TYPES)})|Optional\[[^\]]{{0,128}}\])(?=[ \t]*(?:[,)\];=|]|$))"
     rf"|\((?:{'|'.join(words.HIDDEN)})\)"
@@ -42,7 +42,7 @@ _ANNOTATED = re.compile(r"[A-Za-z]++(?:\[[^\]]{0,128}\])?[ \t]*=[ \t]*(?=[bBrRuU
 
 
 class Value(NamedTuple):
-    """The text of a value, without its quotes, and where reading goes on."""
+    """The text of a value, without its quotes, and the position to continue from."""
 
     start: int
     end: int
@@ -50,9 +50,9 @@ class Value(NamedTuple):
 
 
 class SpanContext(NamedTuple):
-    """Where a value stands, as far as it decides how the value ends.
+    """The context of a value, as far as it determines where the value ends.
 
-    free: the rest of the line.  until: a quote that ends a free value.
+    free: it takes the remaining line.  until: a quote that ends a free value.
     """
 
     free: bool = False
@@ -62,7 +62,10 @@ class SpanContext(NamedTuple):
 
 
 def _quoted(text: str, opening: re.Match[str], limit: int) -> Value:
-    """Up to the same quote behind r backslashes, r mod 2(n + 1) = n, else all."""
+    """Return the value up to the same quote behind r backslashes, r mod 2(n + 1) = n.
+
+    Without such a quote it is the remaining text.  n: the number of backslashes before the opening.
+    """
     n, start = len(opening["escapes"]), opening.end()
     if opening["more"]:
         three = opening["unit"] * 3
@@ -75,7 +78,7 @@ def _quoted(text: str, opening: re.Match[str], limit: int) -> Value:
 
 
 def opening_at(text: str, start: int, limit: int) -> re.Match[str] | None:
-    """The opening quote of a value; a type may stand before it (`key: str = "…"`)."""
+    """Match the opening quote of a value; a type may precede it (`key: str = "…"`)."""
     annotated = _ANNOTATED.match(text, start, limit)
     if annotated and _CODE.match(text, start, limit):
         start = annotated.end()
@@ -83,31 +86,31 @@ def opening_at(text: str, start: int, limit: int) -> re.Match[str] | None:
 
 
 def value_at(
-    text: str, start: int, limit: int, place: SpanContext, opening: re.Match[str] | None
+    text: str, start: int, limit: int, context: SpanContext, opening: re.Match[str] | None
 ) -> Value:
-    """The value that begins at `start`; nothing from `limit` on is looked at."""
+    """Return the value that begins at `start`; text from `limit` on is ignored."""
     if opening:
         return _quoted(text, opening, limit)
-    if place.free:
-        closing = place.until.search(text, start, limit) if place.until else None
+    if context.free:
+        closing = context.until.search(text, start, limit) if context.until else None
         end = closing.start() if closing else limit
         return Value(start, start + len(text[start:end].rstrip()), end)
-    if place.quoted_key and text[start : start + 1] in ("{", "["):
+    if context.quoted_key and text[start : start + 1] in ("{", "["):
         return Value(start, start, start)
-    pattern = _IN_JSON if place.quoted_key else _IN_QUERY if place.query else _BARE
-    found = pattern.match(text, start, limit)
-    end = found.end() if found else start
+    pattern = _IN_JSON if context.quoted_key else _IN_QUERY if context.query else _BARE
+    match = pattern.match(text, start, limit)
+    end = match.end() if match else start
     if end > start and text[end - 1] == "(" and (literal := _OPENING.match(text, end, limit)):
         return _quoted(text, literal, limit)._replace(start=start)  # a call with a literal
     return Value(start, end, end)
 
 
-def is_kept(content: str) -> bool:
-    """Whether a whole value is no secret: empty, a literal, a placeholder, punctuation."""
-    return _KEPT.fullmatch(content) is not None
+def is_no_secret(content: str) -> bool:
+    """Return whether a whole value is no secret: empty, a literal, a placeholder, punctuation."""
+    return _NO_SECRET.fullmatch(content) is not None
 
 
-def code_at(text: str, start: int, limit: int) -> int | None:
-    """Where a type, a literal in code or a placeholder ends that begins at `start`."""
-    found = _CODE.match(text, start, limit)
-    return found.end() if found else None
+def code_end(text: str, start: int, limit: int) -> int | None:
+    """Return the end of the type, literal in code or placeholder at `start`, None without one."""
+    match = _CODE.match(text, start, limit)
+    return match.end() if match else None

@@ -1,6 +1,6 @@
-"""The words that tell secret keys and plain values from others, as data (spec 5.4 and 9).
+"""The vocabulary that distinguishes secret keys and plain values, as data (spec 5.4 and 9).
 
-Endings are compared with the key in lower case without `_`, `.` and `-`.
+Suffixes are compared with the key in lower case without `_`, `.` and `-`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SECRET_ENDINGS = (
 SECRET_PART = "pass"
 HEADER_KEYS = ("authorization", "proxy-authorization", "cookie", "set-cookie")
 BASIC_PART = "auth"
-DIRECTORY_KEYS = ("pwd", "oldpwd")  # not secret when they hold a path
+DIRECTORY_KEYS = ("pwd", "oldpwd")  # not secret if the value is a path
 
-# Words before `token` that make it no secret: of a model's vocabulary, and of counts.
+# Words before `token` of keys that are no secret: of a model's vocabulary, and of counts.
 VOCABULARY = ("eos", "bos", "pad", "unk", "sep", "cls", "mask", "stop")
 COUNTED = ("first", "last", "next", "per")
 
@@ -52,9 +52,9 @@ PUBLIC_PARTS = ("h1", "md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 PUBLIC_BEGINNINGS = ("/", "sha1-", "sha256-", "sha384-", "sha512-")
 IMAGE_BEGINNINGS = ("iVBORw0KGgo", "R0lGOD", "UklGR", "PHN2Zy")  # PNG, GIF, WebP, SVG in base64
 
-# Values that are no secret: in any case, alone.
+# Whole values that are no secret, in any case.
 LITERALS = ("null", "none", "nil", "undefined", "true", "false", "str", "string", "bytes")
-# The same, and types, when `,`, `)`, `]`, `;`, `=`, `|` or the end follows.
+# The same, and types, if `,`, `)`, `]`, `;`, `=`, `|` or the end follows.
 TYPES = (*LITERALS, "int", "bool", "float")
-# What tools print in place of a value they hide.
+# Texts that tools print instead of a value they hide.
 HIDDEN = ("sensitive", "sensitive value", "known after apply")

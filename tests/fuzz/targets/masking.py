@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streams.masking.configured import masker_for
-from streams.masking.examples import cases
+from streams.masking.examples import examples_of
 from streams.masking.rules import ALL
 from streams.processing.lines import Unparsed, read_value
 from streams.settings import Settings
@@ -17,7 +17,7 @@ MASKER = masker_for(Settings())
 
 
 def seeds() -> list[bytes]:
-    return [b"\0" + case.text.encode() for rule in ALL for case in cases(rule)]
+    return [b"\0" + case.text.encode() for rule in ALL for case in examples_of(rule)]
 
 
 def run(data: bytes) -> None:

@@ -11,7 +11,7 @@ import random
 import pytest
 
 from streams.masking import Masker, count_tokens, has_token
-from streams.masking.examples import filled
+from streams.masking.examples import fill_template
 from streams.masking.find import OVERLAP, WINDOW
 from streams.masking.rules import ALL
 from tests.unit.masking.made_up import key_block
@@ -77,7 +77,7 @@ UNITS = [
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_line_of_one_piece_again_and_again_is_masked_in_reasonable_time(unit: str) -> None:
-    line = (filled(unit) * (LENGTH // len(unit) + 1))[:LENGTH]
+    line = (fill_template(unit) * (LENGTH // len(unit) + 1))[:LENGTH]
     masked, _ = MASKER.pulse(line, None, 0)
     assert masked == line or has_token(masked)
 
@@ -98,15 +98,15 @@ def test_a_line_of_many_megabytes() -> None:
 @pytest.mark.parametrize("offset", range(-60, 20, 13))
 @pytest.mark.parametrize("edge", [WINDOW - OVERLAP, WINDOW])
 def test_a_secret_at_the_edge_of_a_window(edge: int, offset: int) -> None:
-    line = filled(f"{'a b ' * (WINDOW // 2)}")[: edge + offset - 1]
+    line = fill_template(f"{'a b ' * (WINDOW // 2)}")[: edge + offset - 1]
     for text in ("db_password='{36}'", "glpat-{20}", "https://me:{36}@example.com/", "AKIA{A16}"):
-        whole = f"{line} {filled(text)} {line}"
-        assert MASKER.text(whole) == f"{line} {MASKER.text(filled(text))} {line}"
+        whole = f"{line} {fill_template(text)} {line}"
+        assert MASKER.text(whole) == f"{line} {MASKER.text(fill_template(text))} {line}"
 
 
 @pytest.mark.parametrize("before", ["x token=", "x token='", "ghp_", "k: Bearer "])
 def test_a_secret_longer_than_a_window_goes_to_the_end_of_its_word(before: str) -> None:
-    secret = filled(f"{{{2 * WINDOW}}}")
+    secret = fill_template(f"{{{2 * WINDOW}}}")
     masked = MASKER.text(f"{before}{secret}' x")
     assert secret[-20:] not in masked
     assert len(masked) < 100

@@ -9,11 +9,11 @@ import pytest
 
 from streams.masking import Masker
 from streams.masking.configured import masker_for
-from streams.masking.examples import filled
+from streams.masking.examples import fill_template
 from streams.settings import Settings
 
 MASKER = Masker()
-GITHUB = filled("ghp_{36}")
+GITHUB = fill_template("ghp_{36}")
 TOKEN, HUB = "[REDACTED:assignment]", "[REDACTED:github_token]"
 
 
@@ -85,10 +85,10 @@ def test_values_may_be_of_any_depth() -> None:
         (b"\xff\xfe password=hunter2 \x80", rb"\xff\xfe password=[REDACTED:assignment] \x80"),
         (b"a\n-----BEGIN PRIVATE KEY-----\nQUJD\nQUI=", b"a\n[REDACTED:pem_open]\n"),
         (
-            b"\x00\x34" + filled("glpat-{20}").encode() + b"\x02",
+            b"\x00\x34" + fill_template("glpat-{20}").encode() + b"\x02",
             b"\x00\x34[REDACTED:gitlab_token]\x02",
         ),
-        (b"\x00x" + filled("AKIA{A16}").encode(), b"\x00x[REDACTED:aws_key]"),
+        (b"\x00x" + fill_template("AKIA{A16}").encode(), b"\x00x[REDACTED:aws_key]"),
     ],
 )
 def test_dead_letters(data: bytes, text: bytes) -> None:

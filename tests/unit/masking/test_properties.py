@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.masking import Block, Masker, count_tokens
-from streams.masking.examples import cases
+from streams.masking.examples import examples_of
 from streams.masking.rules import ALL
 from streams.masking.tokens import TOKEN
 from tests.examples import example_count
@@ -25,8 +25,8 @@ from tests.unit.masking.test_corpus import FORMS, left_of
 
 MASKERS = (Masker(), Masker(b"key"))
 PIECES = [
-    *(case.text for rule in ALL for case in cases(rule)),
-    *(case.masked for rule in ALL for case in cases(rule)),
+    *(case.text for rule in ALL for case in examples_of(rule)),
+    *(case.masked for rule in ALL for case in examples_of(rule)),
     *(trigger for rule in ALL for trigger in (*rule.triggers, *rule.words)),
     *("password", "x_token", "pass", "pwd", "auth", "Cookie", "f(", "str", "None", "unexpected "),
     *("=", ":", "=>", ":=", "==", ": ", " = ", "--", "?", "&", "@", "://", "https://", "/", "#"),

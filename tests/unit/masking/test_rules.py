@@ -10,7 +10,7 @@ import re
 import pytest
 
 from streams.masking import Masker, count_tokens, has_token
-from streams.masking.examples import MaskingExample, cases, filled
+from streams.masking.examples import MaskingExample, examples_of, fill_template
 from streams.masking.find import CHAINED, LOOSE
 from streams.masking.rules import ALL, Rule, RuleKind
 from streams.masking.triggers import is_suspect
@@ -19,12 +19,12 @@ MASKER = Masker()
 CASES = [
     pytest.param(rule, case, id=f"{rule.name}-{number}")
     for rule in ALL
-    for number, case in enumerate(cases(rule))
+    for number, case in enumerate(examples_of(rule))
 ]
 ONE_LINE = [
     case
     for rule in ALL
-    for case in cases(rule)
+    for case in examples_of(rule)
     if case.text != case.masked and rule.kind is not RuleKind.BLOCK
 ]
 
@@ -38,7 +38,7 @@ def test_an_example_is_masked_as_its_rule_says(rule: Rule, case: MaskingExample)
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.name)
 def test_a_rule_shows_what_it_masks_and_what_it_keeps(rule: Rule) -> None:
-    examples = cases(rule)
+    examples = examples_of(rule)
     assert rule.meaning
     assert any(case.text != case.masked for case in examples)
     assert any(case.text == case.masked for case in examples)
@@ -46,7 +46,7 @@ def test_a_rule_shows_what_it_masks_and_what_it_keeps(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.name)
 def test_each_pattern_of_a_rule_is_shown_by_an_example(rule: Rule) -> None:
-    texts = [case.text for case in cases(rule) if case.text != case.masked]
+    texts = [case.text for case in examples_of(rule) if case.text != case.masked]
     assert all(any(re.search(pattern, text) for text in texts) for pattern in rule.patterns)
 
 
@@ -56,7 +56,7 @@ def test_what_is_masked_is_suspected_first(rule: Rule, case: MaskingExample) -> 
 
 
 def test_every_pattern_with_a_boundary_begins_with_a_character_known_for_it() -> None:
-    texts = [case.text for rule in ALL for case in cases(rule) if case.text != case.masked]
+    texts = [case.text for rule in ALL for case in examples_of(rule) if case.text != case.masked]
     for pattern in LOOSE:
         first_chars = [match[0][0] for text in texts if (match := pattern.exact.search(text))]
         assert first_chars
@@ -64,9 +64,9 @@ def test_every_pattern_with_a_boundary_begins_with_a_character_known_for_it() ->
 
 
 def test_patterns_with_a_boundary_are_tried_behind_a_replacement() -> None:
-    first = [filled(f"AKIA{{A16}}{text}") for text in ("AKIA{A16}", "glpat-{20}", "hf_{30}")]
+    first = [fill_template(f"AKIA{{A16}}{text}") for text in ("AKIA{A16}", "glpat-{20}", "hf_{30}")]
     assert [count_tokens(MASKER.text(text)) for text in first] == [2, 2, 2]
-    assert MASKER.text(filled("AKIA{A16}") * 500) == "[REDACTED:aws_key]" * 500
+    assert MASKER.text(fill_template("AKIA{A16}") * 500) == "[REDACTED:aws_key]" * 500
 
 
 @pytest.mark.parametrize("between", [" ", "; ", "\t", " and ", "\n", "\r\n"])
@@ -93,7 +93,7 @@ def test_neighbours_are_masked_each_by_itself(between: str) -> None:
     ],
 )
 def test_overlapping_matches_become_one(text: str, masked: str) -> None:
-    assert MASKER.text(filled(text)) == masked
+    assert MASKER.text(fill_template(text)) == masked
 
 
 def test_with_a_key_equal_secrets_have_equal_fingerprints() -> None:
