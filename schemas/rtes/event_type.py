@@ -1,4 +1,4 @@
-"""Declare one type of event in this layer: its payload, its Avro record, its checks.
+"""The declaration of one event type: its payload, its Avro record, its checks.
 
 A part that is missing, or that does not fit the others, is an error when the type is declared.
 """

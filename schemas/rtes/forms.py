@@ -1,4 +1,4 @@
-"""An event's JSON form, without what the protocol does not know, and its content hash."""
+"""The JSON form of an event without unknown members, and its content hash."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def event_json(avro_value: dict[str, Any]) -> JsonObject:
 
 
 def drop_unknown(value: Any) -> tuple[Any, int]:
-    """Return the event without unknown members (`origin` is one), and how many these were.
+    """Return the event without unknown members (`origin` is one), and the number of these.
 
-    Each counts as one, whatever it holds.  Members inside `arguments` are kept.  The payload of an
-    unknown type and values that are no objects stay as they are.
+    Each counts as one, whatever its value.  Members inside `arguments` are kept.  The payload of an
+    unknown type and values that are no objects are not changed.
     """
     if not isinstance(value, dict):
         return value, 0
@@ -39,6 +39,6 @@ def drop_unknown(value: Any) -> tuple[Any, int]:
 
 
 def content_hash(event: JsonObject) -> str:
-    """SHA-256 over the event's canonical JSON, `event_id` in lower case (spec saop 5.2, 9.5)."""
+    """Return the SHA-256 of the event's JSON, `event_id` in lower case (spec saop 5.2, 9.5)."""
     folded = {**event, "event_id": str(event["event_id"]).lower()}
     return sha256_hex(canonical_json(folded))

@@ -35,11 +35,11 @@ _AVRO_MEMBERS = {name: event_type.avro_members for name, event_type in BY_NAME.i
 
 
 def validate_event(value: object, avro: bool = False) -> list[Problem]:
-    """Return what breaks the rules in an event's JSON, in the spec's order, at most 16.
+    """Return the problems of an event's JSON, in the spec's order, at most 16.
 
     The first one decides.
 
-    avro: the value is the JSON form of an Avro record, in which non-finite numbers are words.
+    avro: the value is the JSON form of an Avro record, in which non-finite numbers are strings.
     """
     if not isinstance(value, dict):
         return [not_an_object("event")]
@@ -59,16 +59,16 @@ def _event_problems(event: dict[str, Any], avro: bool) -> Iterator[Problem]:
         yield from _payload_problems(event["payload"], ("payload",), avro)
 
 
-def _payload_problems(payload: object, place: MemberPath, avro: bool) -> Iterator[Problem]:
+def _payload_problems(payload: object, path: MemberPath, avro: bool) -> Iterator[Problem]:
     if not isinstance(payload, dict):
-        yield not_an_object("payload", place)
+        yield not_an_object("payload", path)
         return
     if "type" not in payload:
-        yield missing_member("type", place)
+        yield missing_member("type", path)
         return
     violation = _TYPE(payload["type"])
     if violation:
-        yield Problem(violation[0], pointer(*place, "type"), f"type must be {violation[1]}.")
+        yield Problem(violation[0], pointer(*path, "type"), f"type must be {violation[1]}.")
         return
     table = _AVRO_MEMBERS if avro else _MEMBERS
-    yield from problems_of(payload, table[payload["type"]], place)
+    yield from problems_of(payload, table[payload["type"]], path)

@@ -1,4 +1,4 @@
-"""A turn's and a command's JSON form, without what the protocol does not know, and their hashes."""
+"""The JSON forms of turns and rewind commands without unknown members, and their hashes."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def _known(value: JsonObject, members: frozenset[str]) -> tuple[JsonObject, int]
 
 
 def turn_hash(turn: JsonObject) -> str:
-    """SHA-256 over the turn's canonical JSON, as sent but without unknown members (spec 5.1)."""
+    """Return the SHA-256 of the turn's canonical JSON without unknown members (spec 5.1)."""
     return sha256_hex(canonical_json(turn))
 
 
 def rewind_hash(avro_value: dict[str, Any]) -> str:
-    """SHA-256 over a rewind command's canonical JSON, `rewind_id` in lower case."""
+    """Return the SHA-256 of a rewind command's canonical JSON, with `rewind_id` in lower case."""
     command = to_json("headrace.saop.SaopRewind", avro_value)
     return sha256_hex(canonical_json({**command, "rewind_id": command["rewind_id"].lower()}))

@@ -1,4 +1,4 @@
-"""Map turns, rewinds and events to their Avro records: SAOP's, and those of RTES."""
+"""The mapping of turns, rewinds and events to the Avro records of SAOP and RTES."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn envelopes and rewind commands: the models, for people and programs that make them.
+"""The models of turn envelopes and rewind commands, for people and programs that make them.
 
 Source: SAOP/RTES spec, 2.1 and 2.3.
 """
@@ -15,7 +15,7 @@ from schemas.rtes.models import AgentId, EventId, Timestamp
 Complexity = Literal["low", "medium", "high"]
 Phase = Literal["prepare", "confirm", "abort", "apply"]
 Nullable = Annotated[Text | None, WithJsonSchema({"type": ["string", "null"]})]
-"""A member that may be absent or null, which is the same."""
+"""A member that may be absent or null, with the same meaning."""
 
 
 class Content(TolerantModel):

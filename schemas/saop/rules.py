@@ -35,7 +35,7 @@ def _policy(code: str, meaning: str) -> Rule:
     return Rule(code, meaning, Stage.POLICY, Where.PROCESSOR)
 
 
-# Log (spec 5.1, 5.3).
+# Records (spec 5.1, 5.3).
 KEY_MISMATCH = _log("key_mismatch", "the record key is not task_id, of a rewind session_id")
 PARTITION_MISMATCH = events.PARTITION_MISMATCH
 OUTPUT_TOO_LARGE = _log("output_too_large", "what the record would write is over its topic's bound")

@@ -1,4 +1,4 @@
-"""SAOP in this layer, with the events of RTES that it is about."""
+"""The declarations of SAOP, with the events of RTES, for the schema layer."""
 
 from __future__ import annotations
 

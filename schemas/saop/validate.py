@@ -30,7 +30,7 @@ from schemas.problems import Problem
 VERSION = "1.0.0"
 PHASES = ("prepare", "confirm", "abort", "apply")
 TARGETED = ("prepare", "apply")
-"""Phases that name what to go back to."""
+"""Phases that name a target."""
 
 _CONFIDENCE, _AVRO_CONFIDENCE = number_checks(
     "confidence_out_of_range", "a finite number from 0 to 1", lambda number: 0 <= number <= 1
@@ -60,11 +60,11 @@ _REWIND = (
 
 
 def validate_turn(value: object, avro: bool = False) -> list[Problem]:
-    """Return what breaks the rules in a turn's JSON, in the spec's order, at most 16.
+    """Return the problems of a turn's JSON, in the spec's order, at most 16.
 
     The first one decides.
 
-    avro: the value is the JSON form of an Avro record, in which non-finite numbers are words.
+    avro: the value is the JSON form of an Avro record, in which non-finite numbers are strings.
     """
     if not isinstance(value, dict):
         return [not_an_object("turn")]
@@ -94,10 +94,10 @@ def validate_rewind(value: object) -> list[Problem]:
 def _rewind_problems(command: dict[str, Any]) -> Iterator[Problem]:
     yield from problems_of(command, _REWIND, ())
     phase = command.get("phase")
-    given = [name for name in ("task_id", "git_hash") if command.get(name) is not None]
-    if phase in TARGETED and len(given) != 1:
-        place = "/git_hash" if given else "/task_id"
-        yield Problem("schema_invalid", place, "One of task_id and git_hash must be given.")
+    targets = [name for name in ("task_id", "git_hash") if command.get(name) is not None]
+    if phase in TARGETED and len(targets) != 1:
+        path = "/git_hash" if targets else "/task_id"
+        yield Problem("schema_invalid", path, "One of task_id and git_hash must be given.")
     elif phase in PHASES and phase not in TARGETED:
-        for name in given:
+        for name in targets:
             yield Problem("schema_invalid", f"/{name}", f"{name} must be null in this phase.")

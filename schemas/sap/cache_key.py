@@ -1,4 +1,4 @@
-"""What a task asks, as a key: the same question has the same key, whoever asks and whenever.
+"""The cache key of a task: the same request has the same key, for every issuer at any time.
 
 Source: SAP spec, 5.6.
 """
@@ -15,9 +15,9 @@ JsonObject = dict[str, Any]
 
 
 class CacheKey(NamedTuple):
-    """key, fingerprint: as the spec has them.  removed: the payload members left out, sorted.
+    """The key and fingerprint of a task, as the spec defines them.
 
-    hashed: the canonical JSON that the key is the hash of.
+    removed: the payload members left out, sorted.  hashed: the canonical JSON that the key hashes.
     """
 
     key: str
@@ -27,22 +27,22 @@ class CacheKey(NamedTuple):
 
 
 def essence(payload: JsonObject, volatile: Iterable[str]) -> JsonObject:
-    """The payload without the top-level members named."""
-    left_out = frozenset(volatile)
-    return {name: member for name, member in payload.items() if name not in left_out}
+    """Return the payload without the named top-level members."""
+    excluded = frozenset(volatile)
+    return {name: member for name, member in payload.items() if name not in excluded}
 
 
 def cache_key(task: JsonObject, volatile: Iterable[str], extractor_version: int = 0) -> CacheKey:
-    """Of a valid task's JSON.  volatile: the configured and the learned keys."""
+    """Return the key of a valid task's JSON.  volatile: the configured and the learned keys."""
     payload: JsonObject = task["payload"]
-    left_out = frozenset(volatile)
-    kept = nfc(essence(payload, left_out))
+    excluded = frozenset(volatile)
+    payload_essence = nfc(essence(payload, excluded))
     context = task["constitutionalContext"]
     principles = context.get("principles")
     hashed = canonical_json(
         {
             "capability": task["target"]["capability"],
-            "essence": kept,
+            "essence": payload_essence,
             "territory": nfc(context.get("territory")),
             "principles": None if principles is None else sorted({nfc(p) for p in principles}),
             "outputContract": nfc(_as_sent(task.get("outputContract"))),
@@ -51,14 +51,14 @@ def cache_key(task: JsonObject, volatile: Iterable[str], extractor_version: int 
     )
     return CacheKey(
         sha256_hex(hashed),
-        f"e{extractor_version}.{sha256_hex(canonical_json(kept))}",
-        sorted(left_out & set(payload)),
+        f"e{extractor_version}.{sha256_hex(canonical_json(payload_essence))}",
+        sorted(excluded & set(payload)),
         hashed.decode(),
     )
 
 
 def nfc(value: Any) -> Any:
-    """All strings and member names in NFC; an object whose names would collide keeps its own."""
+    """Normalise all strings and member names to NFC, but not names that would then collide."""
     if isinstance(value, str):
         return normal("NFC", value)
     if isinstance(value, list):
@@ -71,7 +71,7 @@ def nfc(value: Any) -> Any:
 
 
 def _as_sent(contract: JsonObject | None) -> JsonObject | None:
-    """Without the named members that are null, which are as good as absent."""
+    """Return the contract without `schema` and `format` if they are null, which means absent."""
     if contract is None:
         return None
     return {

@@ -34,7 +34,7 @@ from schemas.sap.shapes import (
 
 Path = tuple[str | int, ...]
 MAX_NAME_SHOWN = Text().max_length
-"""Characters of a member's name."""
+"""Maximum characters of a member's name in a message."""
 
 
 class UnparsableJson:
@@ -187,7 +187,7 @@ class Checker:
         self._well_formed(value, path, len(path) + 1)
 
     def _well_formed(self, value: Any, path: Path, level: int) -> None:
-        """Check that open JSON is I-JSON with finite numbers; one problem says what it is not."""
+        """Check that open JSON is I-JSON with finite numbers; report at most one problem."""
         problem = _json_problem(value, level)
         if problem:
             self.add(rules.BAD_JSON, path, problem)

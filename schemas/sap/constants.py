@@ -1,4 +1,4 @@
-"""The closed sets of words of SAP, and the forms of its texts: ids, times, what is blank.
+"""The enumerations of SAP, and the forms of its texts: ids, times, blank texts.
 
 Source: SAP spec, 1, 2, 3.1, 3.2, clarification 2.
 """
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from schemas.formats import is_uuid
 
 NAMESPACE = "headrace.sap"
-"""Of the Avro records."""
+"""The namespace of the Avro records."""
 VERSION = "2.0"
 AGENT_KINDS = ("user", "system", "agent")
 PRODUCER_KINDS = ("agent", "system")
@@ -40,14 +40,14 @@ ERROR_CODES = (
     "CACHE_MISS",
     "NON_CONSTITUTIONAL",
 )
-"""What the service writes; an agent's own may be any text."""
+"""The codes that the service writes; an agent's may be any text."""
 MAX_ENVELOPE_BYTES = 524_288
 """The largest envelope, as canonical JSON."""
 
 WHITE_SPACE = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-"""The characters that Unicode calls White_Space."""
+"""The characters with the Unicode property White_Space."""
 
 _TIME = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})Z")
 _CAPABILITY = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
@@ -59,7 +59,7 @@ def is_blank(text: str) -> bool:
 
 
 def is_agent_id(text: str) -> bool:
-    """1 to 256 characters, none of control, no blank at either end."""
+    """Return whether the text has 1 to 256 characters, no control character, no blank at an end."""
     whole = 0 < len(text) <= MAX_NAME and text == text.strip(WHITE_SPACE)
     return whole and not any(unicodedata.category(character) == "Cc" for character in text)
 
@@ -69,12 +69,12 @@ def is_capability(text: str) -> bool:
 
 
 def is_id(text: str) -> bool:
-    """A UUID of 36 characters in any case and version; nil is one."""
+    """Return whether the text is a UUID of 36 characters in any case and version, or nil."""
     return is_uuid(text)
 
 
 def parse_seconds(text: str) -> int | None:
-    """Seconds since the epoch of `YYYY-MM-DDTHH:MM:SSZ`; None if it is no real date and time."""
+    """Return the seconds since the epoch of `YYYY-MM-DDTHH:MM:SSZ`; None for an invalid time."""
     match = _TIME.fullmatch(text)
     if match is None:
         return None
@@ -87,6 +87,6 @@ def parse_seconds(text: str) -> int | None:
 
 
 def protocol_time(ms: int) -> str:
-    """A moment in the protocol's form, cut down to the second."""
+    """Return the time in the protocol's form, truncated to the second."""
     moment = datetime.fromtimestamp(ms // 1000, UTC)
     return moment.isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

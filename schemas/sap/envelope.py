@@ -52,7 +52,7 @@ def _hash(envelope: JsonObject) -> str | None:
 
 
 def _readable(value: Any, depth: int) -> Any:
-    """Leave out open JSON that could not be read; it is in the upper objects only."""
+    """Remove open JSON that could not be read; it occurs in the upper objects only."""
     if isinstance(value, dict) and depth < _DEEPEST:
         return {
             name: _readable(item, depth + 1)
@@ -80,14 +80,14 @@ def _plain(number: float) -> float:
 
 
 class Raw(NamedTuple):
-    """json: as far as it could be read.  problems: of texts that hold no JSON, and of extras."""
+    """An envelope's JSON, as far as it could be read, with problems of its texts and extras."""
 
     json: JsonObject
     problems: list[Problem]
 
 
 def raw_json(shape: Shape, value: JsonObject) -> Raw:
-    """Return the JSON of an Avro value that nobody has checked."""
+    """Return the JSON of an Avro value that has not been checked."""
     reader = _Reader()
     return Raw(reader.object(shape, value, ()), reader.problems)
 

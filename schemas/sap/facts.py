@@ -1,4 +1,4 @@
-"""What can be told from an envelope alone: warnings, and how it wants the cache used."""
+"""The facts that follow from an envelope alone: warnings, and its effective cache policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECRET = re.compile(
 
 
 class EffectiveCache(NamedTuple):
-    """How a task uses the cache (spec 2.1).  max_age_sec: None for any age."""
+    """The use of the cache by a task (spec 2.1).  max_age_sec: None for any age."""
 
     mode: str
     max_age_sec: int | None
@@ -84,11 +84,11 @@ _RECORD = Shape(
         Member("violations", ListOf(shape_of(SapViolation))),
     ),
 )
-"""What of a record has members that may be null; nulls of open JSON stay."""
+"""The objects of a record with members that may be null; nulls of open JSON remain."""
 
 
 def record_sha256(record: dict[str, Any], without: str = "recordSha256") -> str:
-    """Return the hash of a record of the service as JSON, without the member that holds it.
+    """Return the hash of a record of the service as JSON, without the member for the hash itself.
 
     Members that are null are left out (clarification 6).
     """

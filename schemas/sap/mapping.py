@@ -1,4 +1,4 @@
-"""How tasks, results and signals of SAP differ from their Avro records."""
+"""The mapping between the JSON of SAP's tasks, results and signals and their Avro records."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The objects of SAP: attributes as on the wire, unknown members in `extra`.
 
-This is where a member is stated, with what it must be.  What checks it (`shapes.shape_of`), the
-JSON Schemas and the Avro records (`export`) are read from here.  A plain `str` is a text of at most
+Members and their types are declared only here.  The checks (`shapes.shape_of`), the JSON Schemas
+and the Avro records (`export`) are derived from the models.  A plain `str` is a text of at most
 1024 characters; a member may be absent if its default is None.
 
-For programs: models hold whatever they are given; `validate()` says what is wrong with it.
+For programs: models accept any values; `validate()` returns what is wrong with them.
 
 Source: SAP spec, 2.1 to 2.3, 6.3.
 """

@@ -1,4 +1,4 @@
-"""The closed set of rule codes of SAP (spec 3.1), and what a refusal is over HTTP (spec 3.2)."""
+"""The closed set of rule codes of SAP (spec 3.1), and their HTTP statuses (spec 3.2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a member of an object of SAP may be, and the shape of an object, read from its model.
+"""The types of members, and the shape of an object of SAP, read from its model.
 
-A shape serves the checks, the reading of untrusted Avro values, the JSON Schemas and the Avro
-records; `schemas.sap.models` is where members are stated.
+A shape is used for validation, for reading untrusted Avro values, for the JSON Schemas and for the
+Avro records; `schemas.sap.models` declares the members.
 
 Source: SAP spec, 2.1 to 2.3.
 """
@@ -20,18 +20,18 @@ from schemas.sap import constants, rules
 from schemas.sap.constants import is_agent_id, is_capability, is_id, parse_seconds
 
 MAX_ITEMS = 256
-"""Entries of a list or map."""
+"""Maximum entries of a list or map."""
 
 
 class Text(NamedTuple):
-    """max_length: characters.  blank: it may be."""
+    """The type of a string member.  max_length: characters.  blank: it may be blank."""
 
     max_length: int = 1024
     blank: bool = True
 
 
 class Form(NamedTuple):
-    """A text that has to be of a form.  description: in words, for messages."""
+    """A text of a certain form.  description: of the form, for messages."""
 
     rule: Rule
     description: str
@@ -86,9 +86,11 @@ class Member(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """record: the Avro record, by its name in headrace.sap.
+    """The shape of an object.
 
-    max_members: of an object that is a map as well, named ones included.  doc: what it is.
+    record: the Avro record, by its name in headrace.sap.
+    max_members: the limit for an object that is also a map, including named members.
+    doc: its description.
     """
 
     record: str
@@ -143,7 +145,7 @@ _KINDS: dict[Any, Kind] = {
     list[JsonObject]: Open("list"),
     Any: Open("any"),
 }
-"""What a member is whose type says nothing more."""
+"""The kinds of members with a plain type."""
 
 
 def shape_of(model: type[WireObject]) -> Shape:

@@ -1,4 +1,4 @@
-"""SAP 2.0 in this layer."""
+"""The declarations of SAP 2.0 for the schema layer."""
 
 from __future__ import annotations
 

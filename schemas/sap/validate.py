@@ -34,7 +34,7 @@ _GENERAL = {
     )
 }
 OK_ALIGNMENTS = {"SUCCEEDED": ("VALID",), "PARTIAL": ("VALID", "ESCALATE")}
-"""The alignments that go with a status; with the others all do (spec 3.6)."""
+"""The alignments allowed with a status; other statuses allow all (spec 3.6)."""
 
 
 def problems_of(shape: Shape, value: object, before: list[Problem] | None = None) -> list[Problem]:
@@ -49,7 +49,8 @@ def problems_of(shape: Shape, value: object, before: list[Problem] | None = None
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:
-    """By path, then by the rows of the rule table; codes that name the thing win.
+    """Sort by path, then by the rule table; drop general problems where a specific one names the
+    path.
 
     Clarification 3, which goes before the order that 3.1 states.
     """
@@ -62,7 +63,7 @@ def _size(shape: Shape, value: dict[str, Any]) -> Iterator[Problem]:
     try:
         size = len(canonical_json(without_nulls(shape, value)))
     except (ValueError, TypeError, RecursionError):
-        return  # other rules say why
+        return  # other rules report it
     if size > constants.MAX_ENVELOPE_BYTES:
         limit = f"{constants.MAX_ENVELOPE_BYTES} are allowed"
         message = f"The envelope has {size} bytes of canonical JSON, {limit}."
