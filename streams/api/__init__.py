@@ -1,1 +1,1 @@
-"""The routes of the service as data, and problem details: what every way to ask shares."""
+"""The route table's types and problem details, used by the gateway, the CLI and `play`."""

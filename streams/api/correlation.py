@@ -1,4 +1,4 @@
-"""`X-Correlation-Id`: an envelope's correlationId beside the body (sap spec 6.1)."""
+"""The `X-Correlation-Id` header, which repeats an envelope's correlationId (sap spec 6.1)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from schemas.formats import is_uuid
 HEADER = "X-Correlation-Id"
 
 
-def shared(values: Sequence[Any]) -> dict[str, str]:
-    """The header of an answer about these envelopes, if all have one correlationId."""
+def response_header(values: Sequence[Any]) -> dict[str, str]:
+    """Return the header for a response about these envelopes, if all have one correlationId."""
     ids = [_id(value) for value in values]
     first = ids[0] if ids else None
     if first is None or any(other is None or other.lower() != first.lower() for other in ids):
@@ -21,19 +21,19 @@ def shared(values: Sequence[Any]) -> dict[str, str]:
 
 
 def _id(value: Any) -> str | None:
-    found = value.get("correlationId") if isinstance(value, dict) else None
-    return found if isinstance(found, str) and is_uuid(found) else None
+    correlation_id = value.get("correlationId") if isinstance(value, dict) else None
+    return correlation_id if isinstance(correlation_id, str) and is_uuid(correlation_id) else None
 
 
-def given(headers: Mapping[str, str]) -> str | None:
-    """What a request says in its header."""
+def requested_id(headers: Mapping[str, str]) -> str | None:
+    """Return the id in a request's header, None without one."""
     return next((v.strip() for k, v in headers.items() if k.lower() == HEADER.lower()), None)
 
 
-def mismatch(value: Mapping[str, Any], wanted: str) -> Problem | None:
-    """value: a valid envelope."""
-    own = str(value["correlationId"])
-    if own.lower() == wanted.lower():
+def check_correlation(value: Mapping[str, Any], expected: str) -> Problem | None:
+    """Return the problem of a valid envelope whose correlationId is not the header's."""
+    correlation_id = str(value["correlationId"])
+    if correlation_id.lower() == expected.lower():
         return None
-    message = f"{HEADER} is not the correlationId of the envelope, {own}."
+    message = f"{HEADER} is not the correlationId of the envelope, {correlation_id}."
     return Problem("correlation_mismatch", "/correlationId", message)

@@ -1,4 +1,4 @@
-"""What a protocol adds to the description of the gateway, beside its routes and their answers."""
+"""The types of a protocol's part of the OpenAPI document, beside its routes and responses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from streams.views.query_params import Parameter
 from topology.declarations import Topic
 
 DescribeParameter = Callable[[Parameter], Json]
-"""Takes a query parameter; gives it as OpenAPI has it."""
+"""Takes a query parameter; returns its OpenAPI description."""
 
 
 class Body(NamedTuple):
-    """What requests of one or more routes are made of.
+    """The request body of one or more routes.
 
     name: as the routes name it.  components: makes its JSON Schemas, by name.  examples: makes
-    them, by name.  composed: of components that other bodies bring, and so listed after them.
+    them, by name.  composed: it uses components of other bodies, and so is listed after them.
     """
 
     name: str
@@ -33,14 +33,14 @@ class Body(NamedTuple):
 
 
 class PathId(NamedTuple):
-    """An id in the path of a route.  format: of JSON Schema, where the id has one."""
+    """An id in the path of a route.  format: the JSON Schema format of the id, if it has one."""
 
     example: str | None
     format: str | None = None
 
 
 class Metrics(NamedTuple):
-    """What a server of the protocol's own exports.  about: in Markdown.  declared: each metric."""
+    """The metrics that a server of the protocol exports.  about: an introduction in Markdown."""
 
     title: str
     about: str
@@ -53,12 +53,13 @@ def _no_paths(describe: DescribeParameter) -> Json:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """tags: their descriptions, in the order of documents.  ids: of paths, by name.
+    """One protocol's part of the OpenAPI document.
 
-    records: topics whose records, or parts of them, stand in composed answers.  bodies: of routes.
-    paths: makes the OpenAPI paths of endpoints that are no rows of the route table.
-    components: makes their JSON Schemas, by name.  needs: what a token must have for each of
-    these endpoints, by method and path.  metrics: what one of them exports.
+    tags: descriptions of tags, in the order of the document.  ids: path parameters, by name.
+    records: topics whose records, or parts of them, occur in composed responses.
+    paths: makes the OpenAPI paths of endpoints outside the route table.  components: makes their
+    JSON Schemas, by name.  needs: the access rule of each of these endpoints, by method and path.
+    metrics: the metrics that one of them exports.
     """
 
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -74,39 +75,39 @@ class Description:
 def envelope(
     name: str, examples: str, *, file: str | None = None, filled_in: str | None = None
 ) -> Body:
-    """The body of a kind of envelope whose JSON Schema lies under `schemas/json`.
+    """Return the body of a kind of envelope whose JSON Schema is a file of `schemas/json`.
 
-    examples: the folder under `schemas/examples`.  file: that holds the schema, if it is not
-    called as the body is.  filled_in: the member that the edge fills in, and that may be left out.
+    examples: the folder under `schemas/examples`.  file: the schema's file, if its name is not
+    that of the body.  filled_in: a required member that clients may omit, because the edge adds it.
     """
     components = partial(_components, name, file or name, filled_in)
     return Body(name, components, partial(read_examples, examples))
 
 
 def _components(name: str, file: str, filled_in: str | None) -> Json:
-    """The JSON Schema of an envelope and its parts."""
-    own = name.replace("/", ".")
-    schema = json.loads(_text("json", file).replace('"#/$defs/', f'"{BASE}{own}.'))
+    """Return the JSON Schemas of an envelope and its parts, by name."""
+    base = name.replace("/", ".")
+    schema = json.loads(_text("json", file).replace('"#/$defs/', f'"{BASE}{base}.'))
     parts = schema.pop("$defs", {})
     schema.pop("$schema", None)
     for part in (schema, *parts.values()):
         if filled_in in part.get("required", ()):
             part["required"].remove(filled_in)
-    return {own: schema, **{f"{own}.{part}": found for part, found in parts.items()}}
+    return {base: schema, **{f"{base}.{part}": part_schema for part, part_schema in parts.items()}}
 
 
 def read_schema(name: str) -> Any:
-    """A file of `schemas/json`, named without its ending."""
+    """Read a file of `schemas/json`; the name has no suffix."""
     return json.loads(_text("json", name))
 
 
 def read_example(name: str) -> Any:
-    """A file of `schemas/examples`, named without its ending."""
+    """Read a file of `schemas/examples`; the name has no suffix."""
     return json.loads(_text("examples", name))
 
 
 def read_examples(folder: str) -> Json:
-    """All of a folder of `schemas/examples`, by file name."""
+    """Read all files of a folder of `schemas/examples`, by file name."""
     names = sorted(path.name for path in files("schemas").joinpath("examples", folder).iterdir())
     stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
     return {stem: {"value": read_example(f"{folder}/{stem}")} for stem in stems}

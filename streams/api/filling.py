@@ -1,4 +1,4 @@
-"""What an edge makes up for what it is sent, made up the same on every run of `play`."""
+"""The members that an edge fills in, the same on every run of `play`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ NewId = Callable[[], str]
 
 
 class Filling(NamedTuple):
-    """The ids and times that one protocol's edges make; what is not its own it gives back.
+    """The ids and times that one protocol's edges fill in.
 
+    Both functions return the values of other protocols unchanged.
     value: takes the name of a topic, a value for it, and what makes an id.
-    body: takes method, path and body of a request, when it is made (ms), and what makes an id; no
-    two requests are made at one time.
+    body: takes method, path and body of a request, its time (ms), and what makes an id; no two
+    requests have the same time.
     """
 
     value: Callable[[str, Any, NewId], Any]
     body: Callable[[str, str, Any, int, NewId], Any]
 
 
-def parsed(given: Any) -> Any:
-    """None for a text that is no JSON."""
-    if not isinstance(given, str):
-        return given
+def parse_or_none(value: Any) -> Any:
+    """Return the value of a JSON text, None for a text that is no JSON."""
+    if not isinstance(value, str):
+        return value
     try:
-        return parse_ijson(given)
+        return parse_ijson(value)
     except ShapeError:
         return None
 

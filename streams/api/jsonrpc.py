@@ -1,8 +1,8 @@
-"""Build and read the messages of JSON-RPC 2.0, for every server and client here.
+"""The messages of JSON-RPC 2.0, for all servers and clients.
 
-Which methods there are, what breaks a rule and which code a rule has is for each protocol to say:
-`schemas.asap` and `schemas.summit` have their codes. The order of a response's members is part of
-what a protocol promises, so a server says whether the id comes last.
+Each protocol defines its methods, its rules and their error codes (`schemas.asap`,
+`schemas.summit`). Protocols also fix the order of a response's members, so a server chooses
+whether the id comes last.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class ErrorObject(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The requests in a body.  is_list: they came in a list, and so do their responses."""
+    """The requests in a body.  is_list: the body is a list, so the responses are one too."""
 
     is_list: bool
     requests: list[Any]
 
     @classmethod
     def of(cls, body: Any) -> Self:
-        """Return the requests of a parsed body, which may be none in an empty list."""
+        """Return the requests of a parsed body; an empty list has none."""
         return cls(True, body) if isinstance(body, list) else cls(False, [body])
 
 
@@ -59,7 +59,7 @@ def build_result(id: Id, result: Any, *, id_last: bool = False) -> Json:
 
 
 def build_error(id: Id, error: ErrorObject, *, id_last: bool = False) -> Json:
-    """Return the response to a request that failed; id: None where it could not be read."""
+    """Return the response to a failed request; id: None if it could not be read."""
     return _build_response(id, "error", error._asdict(), id_last)
 
 

@@ -1,4 +1,4 @@
-"""What a body says that it is."""
+"""Checks of a body's content type and encoding."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ _UTF_8 = ("utf-8", "utf8", "us-ascii")
 
 
 def check_type(headers: Mapping[str, str], types: tuple[str, ...] = JSON_TYPES) -> None:
-    """No type at all counts as JSON; with several types of JSON, every other one is one too.
+    """Check that the body has one of the media types; a body without a type counts as JSON.
 
+    If more than one type is allowed, any `application/*+json` passes too.
     Raises Refused: 415.
     """
     coding = _header(headers, "content-encoding") or "identity"
     if coding.lower() != "identity":
         raise Refused(problem(415, "the body is to be sent as it is, not encoded", "media_type"))
-    given = _header(headers, "content-type")
-    if given is None:
+    content_type = _header(headers, "content-type")
+    if content_type is None:
         return
-    kind, *parameters = (part.strip().lower() for part in given.split(";"))
-    own = len(types) > 1 and kind.startswith("application/") and kind.endswith("+json")
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    is_json_suffix = len(types) > 1 and kind.startswith("application/") and kind.endswith("+json")
     charsets = [p.partition("=")[2].strip('"') for p in parameters if p.startswith("charset")]
-    if not (own or kind in types) or any(charset not in _UTF_8 for charset in charsets):
+    if not (is_json_suffix or kind in types) or any(charset not in _UTF_8 for charset in charsets):
         message = f"the body is to be one of {', '.join(types)}, in UTF-8"
         raise Refused(problem(415, message, "media_type"))
 
 
 def media_type(headers: Mapping[str, str]) -> str | None:
-    """Without its parameters."""
-    given = _header(headers, "content-type")
-    return None if given is None else given.partition(";")[0].strip().lower()
+    """Return the media type of the body without its parameters, None without a header."""
+    content_type = _header(headers, "content-type")
+    return None if content_type is None else content_type.partition(";")[0].strip().lower()
 
 
 def _header(headers: Mapping[str, str], name: str) -> str | None:
-    return next((text.strip() for own, text in headers.items() if own.lower() == name), None)
+    return next((text.strip() for header, text in headers.items() if header.lower() == name), None)
 
 
-def text_of(body: Any) -> bytes:
-    """The bytes of a body that is JSON text or a value; none for None."""
+def body_bytes(body: Any) -> bytes:
+    """Return the bytes of a body that is JSON text or a value; no bytes for None."""
     if body is None:
         return b""
     return (body if isinstance(body, str) else json.dumps(body)).encode()

@@ -1,4 +1,4 @@
-"""The pieces of which the OpenAPI document is made; protocols and the gateway use them alike."""
+"""Helpers that build parts of the OpenAPI document, for the protocols and the gateway."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT: Json = {"type": "string"}
 VERSION: Json = {"type": "string", "enum": ["2.0"]}
 ID: Json = {"type": ["string", "integer"]}
 ID_OR_NULL: Json = {"type": ["string", "integer", "null"]}
-"""Of a request of JSON-RPC, and of an answer to one whose id cannot be read."""
+"""The id of a JSON-RPC request; null in the response to one whose id cannot be read."""
 APPLIED: Json = {
     prefer.APPLIED: {"description": "The seconds that would be waited, at most.", "schema": TEXT}
 }
@@ -25,21 +25,21 @@ def ref(name: str) -> Json:
     return {"$ref": f"{BASE}{name}"}
 
 
-def answer(schema: Json, description: str, media: str = JSON_TYPE) -> Json:
+def json_response(schema: Json, description: str, media: str = JSON_TYPE) -> Json:
     return {"description": description, "content": {media: {"schema": schema}}}
 
 
-def problems(*statuses: int) -> Json:
-    """Responses by status, and one for every other."""
+def problem_responses(*statuses: int) -> Json:
+    """Return problem responses by status, and one for every other status."""
     named = {
-        str(status): answer(ref("Problem"), f"{TITLES[status]}.", PROBLEM_TYPE)
+        str(status): json_response(ref("Problem"), f"{TITLES[status]}.", PROBLEM_TYPE)
         for status in statuses
     }
-    return {**named, "default": answer(ref("Problem"), "Another problem.", PROBLEM_TYPE)}
+    return {**named, "default": json_response(ref("Problem"), "Another problem.", PROBLEM_TYPE)}
 
 
-def closed(members: Json, optional: tuple[str, ...] = ()) -> Json:
-    """An object with these members alone."""
+def closed_object(members: Json, optional: tuple[str, ...] = ()) -> Json:
+    """Return the schema of an object that allows these members only."""
     return {
         "type": "object",
         "properties": members,
@@ -49,15 +49,15 @@ def closed(members: Json, optional: tuple[str, ...] = ()) -> Json:
 
 
 def header(name: str, meaning: str, example: str | None = None) -> Json:
-    """One that a request may have."""
-    found: Json = {
+    """Return the description of an optional request header."""
+    parameter: Json = {
         "name": name,
         "in": "header",
         "required": False,
         "description": meaning,
         "schema": TEXT,
     }
-    return found if example is None else {**found, "example": example}
+    return parameter if example is None else {**parameter, "example": example}
 
 
 def trace_header() -> Json:
@@ -65,6 +65,6 @@ def trace_header() -> Json:
 
 
 def wait_headers() -> list[Json]:
-    """The headers of a request of JSON-RPC that may wait."""
+    """Return the headers of a JSON-RPC request that may wait for its outcome."""
     wait = "`wait=N` (RFC 7240) asks to wait so many seconds for what comes of a request."
     return [header("Prefer", wait, "wait=10"), trace_header()]

@@ -1,7 +1,7 @@
-"""Answers that say what is wrong: problem details (RFC 9457).
+"""Error responses: problem details (RFC 9457).
 
-Two members more than the RFC's: `rule`, the code of the rule broken, and `path`, where (a JSON
-Pointer into the body, or the name of a query parameter).
+They have two members beside those of the RFC: `rule`, the code of the violated rule, and `path`,
+its position (a JSON Pointer into the body, or the name of a query parameter).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from streams.errors import (
 )
 from streams.views.positions import ViewBehind
 
-TITLES = {  # as RFC 9110 and RFC 6585 have them, whatever the Python
+TITLES = {  # as in RFC 9110 and RFC 6585, for every Python version
     400: "Bad Request",
     401: "Unauthorized",
     403: "Forbidden",
@@ -45,7 +45,7 @@ TITLES = {  # as RFC 9110 and RFC 6585 have them, whatever the Python
 
 
 class Code(NamedTuple):
-    """A rule that HTTP alone has.  status: of the answer."""
+    """A rule code that only HTTP responses have.  status: of the response."""
 
     code: str
     status: int
@@ -96,16 +96,17 @@ HTTP_RULES: tuple[Code, ...] = (
     ),
     Code("not_seen_in_time", 504, "The answer to the record in `after` was not seen in time."),
 )
-"""Codes beside those of the envelopes, which are 422."""
+"""Codes in addition to those of the envelopes, whose status is 422."""
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Response(NamedTuple):
-    """body is JSON; one with an error status is `application/problem+json`, unless it is a fact.
+    """A response with a JSON body; an error is `application/problem+json`, unless it is a fact.
 
-    headers: more than every answer has.  fact: the body is a record, a refusal too.
+    headers: in addition to those of every response.  fact: the body is a record, also for a
+    refusal.
     """
 
     status: int
@@ -115,31 +116,33 @@ class Response(NamedTuple):
 
 
 def problem(status: int, detail: str, rule: str | None = None, path: str | None = None) -> Response:
-    """Problem details."""
+    """Return a response with problem details."""
     body = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": detail}
     more = {"rule": rule, "path": path}
     return Response(status, {**body, **{k: v for k, v in more.items() if v is not None}})
 
 
-def _challenged(answer: Response, rule: str) -> Response:
-    """With what a client is to authenticate by (RFC 6750)."""
-    wrong = ', error="invalid_token"' if rule == "token_unknown" else ""
-    return answer._replace(headers={"www-authenticate": f'Bearer realm="headrace"{wrong}'})
+def _add_challenge(answer: Response, rule: str) -> Response:
+    """Return the response with the header `WWW-Authenticate` (RFC 6750)."""
+    error_attribute = ', error="invalid_token"' if rule == "token_unknown" else ""
+    return answer._replace(
+        headers={"www-authenticate": f'Bearer realm="headrace"{error_attribute}'}
+    )
 
 
-def unanswered(exc: HeadraceError, cause: str) -> Response:
-    """The answer to a command on the log at `cause` of which it is not known what came."""
-    late = failed(exc)
-    return Response(late.status, {**late.body, "position": cause})
+def outcome_unknown(exc: HeadraceError, cause: str) -> Response:
+    """Return the response for a command on the log at `cause` whose outcome is not known."""
+    response = error_response(exc)
+    return Response(response.status, {**response.body, "position": cause})
 
 
-def failed(exc: HeadraceError) -> Response:
-    """The answer to a request that ended in this error."""
+def error_response(exc: HeadraceError) -> Response:
+    """Return the response to a request that ended in this error."""
     match exc:
         case InvalidInput(problems=[first, *_]):
             return problem(422, first.message, first.rule, first.path)
         case Unauthenticated():
-            return _challenged(problem(401, exc.message, exc.rule), exc.rule)
+            return _add_challenge(problem(401, exc.message, exc.rule), exc.rule)
         case Forbidden():
             return problem(403, exc.message, exc.rule, exc.path)
         case Gone():
@@ -159,7 +162,7 @@ def failed(exc: HeadraceError) -> Response:
 
 
 def no_route(detail: str, allowed: tuple[str, ...]) -> Response:
-    """allowed: the methods that the path takes; empty when there is no such path."""
+    """Return 405 with the methods that the path allows, or 404 if there is no such path."""
     if allowed:
         return problem(405, detail, "method_not_allowed")
     return problem(404, detail, "path_unknown")

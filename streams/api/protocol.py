@@ -1,4 +1,4 @@
-"""What a protocol contributes to queries, the gateway and `play`: its query side."""
+"""The query side of a protocol, for views, the gateway, `query` and `play`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from streams.views.projection import Apply
 from topology.declarations import Topic
 
 Endpoints = Callable[[Any], Sequence[tuple[str, str, Any]]]
-"""Takes the gateway; gives method, path and endpoint of each that is no row of the route table."""
+"""Takes the gateway; returns method, path and endpoint of those outside the route table."""
 VerdictRow = Callable[[int, int], bytes]
-"""Takes partition and offset of a command; gives the key of the row that its verdict writes."""
+"""Takes partition and offset of a command; returns the key of its verdict's row."""
 
 
 class PlayContext(NamedTuple):
-    """What a scenario offers to the servers that answer in it.
+    """The run of a scenario, as the servers that respond in it use it.
 
-    catch_up: brings the view to the end of the log.  clock: ms.  append: puts records on the log
-    and lets every processor come to rest.  partitions: of each topic.
+    catch_up: brings the view to the end of the log.  clock: ms.  append: appends records to the log
+    and runs every processor until it is idle.  partitions: the number of partitions by topic.
     """
 
     settings: ServiceSettings
@@ -37,13 +37,13 @@ class PlayContext(NamedTuple):
 
 
 PlayServer = Callable[[PlayContext, str, str, str, Mapping[str, str], Any], Response | None]
-"""Takes method, path, query, headers and body; None for what is not its own."""
+"""Takes method, path, query, headers and body; returns None for another server's path."""
 
 
 class LiveTail(NamedTuple):
     """A topic that clients follow live, `/v1/rtes/stream`.
 
-    types: of its records' payloads, by which clients filter.
+    types: the types of its records' payloads, by which clients filter.
     """
 
     topic: Topic
@@ -52,15 +52,16 @@ class LiveTail(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class QuerySide:
-    """How one protocol's records become rows, and how these are asked for.
+    """The projection of one protocol's records to rows, and the routes that read them.
 
-    projection: by topic name, None where only what it answers is noted.  verdict_rows: by topic
-    name, where later commands may be answered earlier.  routes: in the order of the documents.
-    responses: the models of answers, by the names that routes use; loads them when called.
-    description: what it adds to the OpenAPI document; loads it when called.
-    filling: what its edges make up, as `play` does it.
+    projection: by topic name; None where a record is only indexed by what it responds to.
+    verdict_rows: by topic name, for topics where a later command can get its verdict first.
+    routes: in the order of the documents.
+    responses: loads the models of responses, by the names that routes use.
+    description: loads the protocol's part of the OpenAPI document.
+    filling: what its edges fill in, for `play`.
     live_tail: the topic that clients follow live; one protocol has it.
-    endpoints, play: servers of the protocol's own beside the routes, in the gateway and in `play`.
+    endpoints, play: servers of the protocol beside the routes, in the gateway and in `play`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a route is: a method, a path, what it asks for and how it is answered."""
+"""The types of the route table: a method, a path, an action and the model of the response."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from streams.views.query_params import Parameter
 from streams.views.reads import ReadOnlyStore
 from topology.declarations import Topic
 
-MOST_AT_ONCE = 1000
-"""Envelopes in one request."""
+MAX_VALUES = 1000
+"""Maximum envelopes in one request."""
 
 
 class Refused(Exception):
-    """response: what the sender is told."""
+    """A request was refused; `response` says why."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(response.body["detail"])
@@ -35,10 +35,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request that has found its route.
+    """One request to a route.
 
-    view: what a query reads from.  body: JSON text or a value.  now: ms since the epoch.
-    caller: whom a token names; None where there are no tokens.
+    view: the rows that a query reads.  body: JSON text or a value.  now: ms since the epoch.
+    caller: the principal of the token; None where there are no tokens.
     """
 
     view: ReadOnlyStore
@@ -50,7 +50,7 @@ class Call:
     caller: Caller | None = None
 
     def value(self) -> Any:
-        """The one value of the body.  Raises InvalidInput when it is not JSON."""
+        """Return the parsed body.  Raises InvalidInput if it is not JSON."""
         if not isinstance(self.body, bytes | str):
             return self.body
         try:
@@ -64,11 +64,11 @@ class Call:
 
 
 class Query(NamedTuple):
-    """A question to the views.  answer: raises InvalidInput, NotFound.
+    """A read of the views.  answer: raises InvalidInput, NotFound.
 
-    headers: of the answer, made of its body.
-    brief: it reads a few rows at most, and is answered without a thread.
-    past: of one thing: its rows as they were, for `as_of`.
+    headers: makes the response's headers from its body.
+    brief: it reads only a few rows, and runs without a thread.
+    past: returns the rows of one entity as they were, for `as_of`.
     """
 
     answer: Callable[[Call], Any]
@@ -78,21 +78,22 @@ class Query(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """A question about the body alone.  answer: raises InvalidInput."""
+    """A computation on the body alone.  answer: raises InvalidInput."""
 
     answer: Callable[[Call], Any]
 
 
 class AwaitOutcome(NamedTuple):
-    """What the sender of one envelope may wait for (`Prefer: wait=N`).
+    """The outcome that the sender of one envelope can wait for (`Prefer: wait=N`).
 
-    awaits: what that is, pending: what is told before it is there, refused: what is told instead;
-    all by their names in `streams.gateway.responses`.  most_s: how long at most.
-    row: of the view, written when it is there.
+    awaits, pending, refused: the models of the responses with the outcome, before it, and instead
+    of it, by their names in `streams.gateway.responses`.  most_s: the upper limit of the wait.
+    row: the key of the view's row that is written with the outcome.
     answer: takes the call (over a view that has seen the verdict), the envelope and its position;
-    None when it is not there yet.
-    late: what a sender is told beside the position when time is up; None: there is no view.
-    statuses: the HTTP statuses of a refusal, but for 422.
+    returns None before the outcome exists.
+    pending_members: makes the members beside the position in the response after a timeout; takes
+    None if there is no view.
+    statuses: the HTTP statuses of a refusal besides 422.
     """
 
     awaits: str
@@ -101,15 +102,15 @@ class AwaitOutcome(NamedTuple):
     most_s: Callable[[ServiceSettings], int]
     row: Callable[[Any], bytes]
     answer: Callable[[Call, Any, str], Response | None]
-    late: Callable[[ReadOnlyStore | None, Any], Mapping[str, Any]]
+    pending_members: Callable[[ReadOnlyStore | None, Any], Mapping[str, Any]]
     statuses: tuple[int, ...]
 
 
 class AwaitVerdicts(NamedTuple):
-    """The verdicts on all that was sent, as what its sender may wait for (`Prefer: wait=N`).
+    """The verdicts that the sender of envelopes can wait for (`Prefer: wait=N`).
 
-    awaits: the answer with them, by its name in `streams.gateway.responses`.  most_s: how long at
-    most.  verdict: takes a view that has seen it and the position of a record.
+    awaits: the response with them, by its name in `streams.gateway.responses`.  most_s: the upper
+    limit of the wait.  verdict: takes a view that has seen it and the position of a record.
     """
 
     awaits: str
@@ -117,28 +118,28 @@ class AwaitVerdicts(NamedTuple):
     verdict: Callable[[ReadOnlyStore, str], Any]
 
     def answer(self, view: ReadOnlyStore, sent: Response) -> Response:
-        """sent: what is said without waiting."""
+        """Add the verdicts to the response that is sent without waiting, once all are there."""
         positions = sent.body["positions"]
-        found = [self.verdict(view, position) for position in positions]
-        if None in found:
+        verdicts = [self.verdict(view, position) for position in positions]
+        if None in verdicts:
             return sent
-        return Response(200, {**sent.body, "verdicts": found})
+        return Response(200, {**sent.body, "verdicts": verdicts})
 
 
 class ProduceOptions(NamedTuple):
-    """How the envelopes of a protocol are taken, where protocols differ.
+    """The options by which protocols differ in accepting envelopes.
 
-    empty: what is wrong with an empty list, if it is.  correlated: they have a correlationId, which
-    headers repeat.  too_large: the rule of an envelope above its own limit, if that is answered
-    413.  told: what is said of each record on the log, instead of its position.  most: in one
-    request.  others: media types besides JSON, of one envelope.
+    empty: the problem of an empty list, if it is one.  correlated: envelopes have a correlationId,
+    which headers repeat.  too_large: the rule of an envelope above the protocol's limit, if the
+    status is 413.  render_record: how a produced record is shown; its position by default.
+    max_values: in one request.  others: media types besides JSON, for one envelope.
     """
 
     empty: Problem | None = None
     correlated: bool = False
     too_large: str | None = None
-    told: Callable[[Record], Any] = position
-    most: int = MOST_AT_ONCE
+    render_record: Callable[[Record], Any] = position
+    max_values: int = MAX_VALUES
     others: tuple[str, ...] = ()
 
 
@@ -151,9 +152,9 @@ class Produce(NamedTuple):
 
 
 class SyncCommand(NamedTuple):
-    """A command that is put on the log and answered with the fact about it.
+    """A command that is appended to the log; the response is the fact about it.
 
-    command: its record; raises InvalidInput.
+    command: makes its record; raises InvalidInput.
     answer: takes the call (over a view that has seen the fact), the record and its position.
     """
 
@@ -163,9 +164,9 @@ class SyncCommand(NamedTuple):
 
 
 class ReplaceCommand(NamedTuple):
-    """What the path names is replaced or taken away; answered with the position of the command.
+    """A command that replaces or deletes what the path names; the response is its position.
 
-    command: its record; raises InvalidInput.  wait: it is then answered as envelopes are.
+    command: makes its record; raises InvalidInput.  wait: respond as for envelopes.
     """
 
     topic: Topic
@@ -174,11 +175,12 @@ class ReplaceCommand(NamedTuple):
 
 
 class Route(NamedTuple):
-    """name: of the operation, one word.  template: segments in braces are ids, percent-decoded.
+    """One row of the route table.
 
-    meaning: one line.  parameters: of the query.  answer: what a 200 is, by its name in
-    `streams.gateway.responses`.  body: the JSON Schema of what is sent, by file name in
-    schemas/json, or by name there.  role: that it needs, if not that of its kind.
+    name: the operation, one word.  template: segments in braces are ids, percent-decoded.
+    meaning: one line.  answer: the model of a 200, by its name in `streams.gateway.responses`.
+    body: the JSON Schema of the body, by file name in schemas/json, or by its name there.
+    role: the required role, if it is not that of the action.
     """
 
     method: str
@@ -193,12 +195,12 @@ class Route(NamedTuple):
 
     @property
     def tag(self) -> str:
-        """The protocol, or what it is about: the word after the version."""
+        """Return the protocol or subject: the path's segment after the version."""
         return self.template.split("/")[2]
 
     @property
     def needs(self) -> Role:
-        """The role that it asks of whoever calls it, where there are tokens."""
+        """Return the role that a caller needs where there are tokens."""
         if self.role is not None:
             return self.role
         match self.action:
@@ -211,10 +213,10 @@ class Route(NamedTuple):
 
     @property
     def reads(self) -> bool:
-        """Whether it is answered from the views, and so takes `after`."""
+        """Return whether the route reads the views, and so takes `after`."""
         return isinstance(self.action, Query)
 
     @property
-    def looks_back(self) -> bool:
-        """Whether it takes `as_of`."""
+    def takes_as_of(self) -> bool:
+        """Return whether the route takes `as_of`."""
         return isinstance(self.action, Query) and self.action.past is not None

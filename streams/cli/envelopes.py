@@ -50,10 +50,10 @@ def encode_envelope(subject: str, value: Any, settings: Settings) -> Output:
     Raises InvalidInput with all problems of an envelope that no record can carry.
     """
     from schemas import sap
-    from streams.processing.encode import as_it_is
+    from streams.processing.encode import encode_value
 
     try:
-        return as_it_is(_TOPICS[subject], value, settings)
+        return encode_value(_TOPICS[subject], value, settings)
     except InvalidInput as exc:
         raise InvalidInput(sap.validate(subject.lower(), value) or exc.problems) from exc
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from streams.api.route import MOST_AT_ONCE
+from streams.api.route import MAX_VALUES
 from streams.client.transport import ProduceRequest
 from streams.errors import HeadraceError
 
@@ -76,7 +76,7 @@ class Batches:
                 continue
             texts = self._waiting[0].parcel.texts
             count, size = count + len(texts), size + sum(map(len, texts))
-            if batch and (count > MOST_AT_ONCE or size > MOST_BYTES):
+            if batch and (count > MAX_VALUES or size > MOST_BYTES):
                 break
             batch.append(self._waiting.popleft())
         return batch

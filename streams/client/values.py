@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from schemas import Problem, ShapeError, parse_ijson
-from streams.api.route import MOST_AT_ONCE
+from streams.api.route import MAX_VALUES
 from streams.client.transport import ProduceRequest
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Record, header
@@ -42,9 +42,9 @@ def parcel_of(
             "the traceparent has not the form of W3C Trace Context",
             advice="Its form is 00-<32 hex digits>-<16 hex digits>-01.",
         )
-    if len(values) > MOST_AT_ONCE:
+    if len(values) > MAX_VALUES:
         raise OutputTooLarge(
-            f"{len(values)} values at once, at most {MOST_AT_ONCE}",
+            f"{len(values)} values at once, at most {MAX_VALUES}",
             advice="Nothing was sent; send fewer in one call.",
         )
     texts: list[bytes] = []

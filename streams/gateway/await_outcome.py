@@ -44,7 +44,7 @@ async def await_verdicts(
             response = await asyncio.get_running_loop().run_in_executor(gateway.queries, look)
     except (TimeoutError, ViewBehind, ViewNotReady):
         response = sent
-    return response._replace(headers={**response.headers, **prefer.applied(seconds)})
+    return response._replace(headers={**response.headers, **prefer.applied_header(seconds)})
 
 
 async def await_outcome(
@@ -70,7 +70,7 @@ async def await_outcome(
             response = await waiting.wait(seconds)
     except (TimeoutError, ViewBehind, ViewNotReady):
         response = Response(202, {**sent.body, **await waiting.describe_pending()})
-    return response._replace(headers={**response.headers, **prefer.applied(seconds)})
+    return response._replace(headers={**response.headers, **prefer.applied_header(seconds)})
 
 
 class _OutcomeWait:
@@ -102,11 +102,11 @@ class _OutcomeWait:
         try:
             return await self._in_thread(self._read_pending)
         except ViewNotReady:
-            return self._wait.late(None, self._value)
+            return self._wait.pending_members(None, self._value)
 
     def _read_pending(self) -> Mapping[str, Any]:
         with self._gateway.view.reader() as reads:
-            return self._wait.late(reads, self._value)
+            return self._wait.pending_members(reads, self._value)
 
     async def _in_thread(self, look: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._gateway.queries, look)

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
 
 from streams.api.media import JSON_TYPES
-from streams.api.problems import Response, failed, no_route, unanswered
+from streams.api.problems import Response, error_response, no_route, outcome_unknown
 from streams.api.route import (
     AwaitVerdicts,
     Call,
@@ -66,7 +66,7 @@ def with_problems(endpoint: Endpoint) -> Endpoint:
         except ClientDisconnect:
             return HttpResponse(status_code=400)
         except HeadraceError as exc:
-            return make_response(failed(exc))
+            return make_response(error_response(exc))
 
     return answer
 
@@ -134,7 +134,7 @@ async def _send_sync_command(
             await asyncio.get_running_loop().run_in_executor(gateway.queries, answer)
         )
     except HeadraceError as exc:
-        return make_response(unanswered(exc, cause))
+        return make_response(outcome_unknown(exc, cause))
 
 
 async def _send_command(

@@ -14,7 +14,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from streams.api.problems import failed, no_route, problem
+from streams.api.problems import error_response, no_route, problem
 from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway.context import Gateway
@@ -85,11 +85,11 @@ class GatewayMiddleware:
                 recorder.principal = None if caller is None else caller.principal
                 await self._dispatch(scope, receive, recorder.send)
         except (Unauthenticated, Forbidden) as exc:
-            await make_response(failed(exc))(scope, receive, recorder.send)
+            await make_response(error_response(exc))(scope, receive, recorder.send)
         except Refused as exc:
             await make_response(exc.response)(scope, receive, recorder.send)
         except Exception:
-            log.exception("%s %s failed", scope["method"], scope["path"])
+            log.exception("%s %s error_response", scope["method"], scope["path"])
             if recorder.status:
                 raise  # the response has begun: only closing the connection shows the error
             response = problem(500, "a fault of the service", "service_internal")

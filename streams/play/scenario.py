@@ -31,7 +31,7 @@ from streams.play.lines import (
     parse_raw,
     parse_time_ms,
 )
-from streams.processing.encode import as_it_is, to_output
+from streams.processing.encode import encode_value, to_output
 from streams.protocols.commands import all_processors, bind_files
 from streams.protocols.queries import QUERIES
 from streams.routes.handle import Routes
@@ -154,7 +154,7 @@ class Scenario:
         says more.
         """
         try:
-            return as_it_is(topic, value, self._settings)
+            return encode_value(topic, value, self._settings)
         except InvalidInput:
             if topic.name in EDGES:
                 to_output(ingress_topic_of(topic.name), value, now, self._settings)

@@ -1,1 +1,1 @@
-"""What the processors of all protocols share, and what a protocol contributes to a worker."""
+"""The code that the processors of all protocols share, and the command side of a protocol."""

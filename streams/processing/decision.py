@@ -1,4 +1,4 @@
-"""What all decisions have in common: a cause, a time, and what they write in that name."""
+"""The context of one decision: its cause, its time, and the records that it sends."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Topic
 
 _TRACEPARENT_BYTES = 128
-"""W3C's has 55; a longer one is none, and is not kept with a timer."""
+"""Maximum length; W3C's has 55 bytes.  A longer one is not stored with a timer."""
 
 
 class Decision:
-    """cause: the position of the record, or the name of the timer, being decided.
+    """The context of one decision.
 
-    at: ms; the record's timestamp, a timer's due time.
+    cause: the position of the record, or the name of the timer, that is handled.
+    at: ms; the timestamp of the record, or the due time of the timer.
     """
 
     __slots__ = ("at", "cause", "traceparent", "work")
@@ -34,7 +35,7 @@ class Decision:
         self.traceparent = traceparent
 
     def resume(self) -> None:
-        """Write rows in this name again, after another decision of the same step."""
+        """Set the cause of row writes again, after another decision of the same step."""
         self.work.cause = self.cause
 
     def send(
@@ -59,7 +60,10 @@ class Decision:
     def emit_rtes_event(
         self, origin: str, event_id: str, session_id: str, record: str, payload: Mapping[str, Any]
     ) -> None:
-        """origin: the protocol.  record: of the payload, as `headrace.rtes.TaskTransition`."""
+        """Send an event to RTES.
+
+        origin: the protocol.  record: the payload's record, such as `headrace.rtes.TaskTransition`.
+        """
         event = {
             "event_id": event_id,
             "session_id": session_id,
@@ -69,12 +73,12 @@ class Decision:
         self.send(RTES_RAW, session_id, event, event_id)
 
     def set_timer(self, due_ms: int, kind: str, key: str) -> None:
-        """A timer that hands the trace context on to what it causes."""
+        """Set a timer that passes the trace context on to the records that it causes."""
         self.work.set_timer(Timer(due_ms, kind, key, timer_data(self.traceparent)))
 
 
 def timer_data(parent: bytes | None) -> dict[str, str]:
-    """What a timer keeps so that what it causes belongs to the same trace."""
+    """Return the data that a timer stores so that what it causes belongs to the same trace."""
     if parent is None or len(parent) > _TRACEPARENT_BYTES:
         return {}
     return {"traceparent": parent.decode("latin-1")}

@@ -1,4 +1,4 @@
-"""From the protocol's JSON to a record: checked, keyed, Avro."""
+"""Conversion of a protocol's JSON to a record: validated, keyed and encoded as Avro."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def to_output(
     settings: ServiceSettings,
     blocks: Blocks | None = None,
 ) -> Output:
-    """What the edge produces for a value, its secrets masked.
+    """Return the record that the edge produces for a value, with its secrets masked.
 
-    blocks: what one producer has open, so that a private key is known by its first line; without
-    it every value stands alone.
+    blocks: the open private key blocks of one producer, so that a private key sent line by line is
+    recognised by its first line; without it every value is masked alone.
 
-    Raises InvalidInput with the rules that it breaks, OutputTooLarge above the record limit.
+    Raises InvalidInput with the violated rules, OutputTooLarge above the record limit.
     """
     prepared, problems = check(edge.kind, value, now_ms, settings)
     if problems:
@@ -40,13 +40,15 @@ def to_output(
         masker = masker_for(MaskingSettings.of(settings))
         value = edge.kind.mask(value, masker, now_ms, blocks or Blocks())
     headers = [(DROPPED_KEYS.name, str(dropped).encode())] if dropped else []
-    return as_it_is(edge.topic, value, settings, headers)
+    return encode_value(edge.topic, value, settings, headers)
 
 
-def as_it_is(topic: Topic, value: Any, settings: ServiceSettings, headers: Headers = ()) -> Output:
-    """The record of a value of which only Avro itself has to approve.
+def encode_value(
+    topic: Topic, value: Any, settings: ServiceSettings, headers: Headers = ()
+) -> Output:
+    """Return the record of a value that only its Avro schema validates.
 
-    Raises InvalidInput when Avro cannot carry it.
+    Raises InvalidInput if the value does not fit the Avro schema.
     """
     if topic.record is None:
         raise UsageError(f"{topic.name} holds raw bytes, which have no JSON form")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class LineageEdge(NamedTuple):
-    """How one node is related to another; nodes by name."""
+    """A relation between two nodes, which are given by name."""
 
     source: str
     relation: str

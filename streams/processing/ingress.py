@@ -1,6 +1,6 @@
-"""What an edge does to a value before it is judged: fill in, drop what nobody knows.
+"""The preparation and validation of a value at an edge: it fills in members and drops unknown keys.
 
-A value that is not an object is left as it is; the rules say what is wrong with it.
+A value that is not an object is not changed; the rules report it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from topology.declarations import Topic
 
 
 class Prepared(NamedTuple):
-    """A value as it would be produced, and how many unknown keys were left out."""
+    """A value as it is produced, and the number of unknown keys that were dropped."""
 
     value: Any
     dropped_keys: int | None = None
@@ -26,18 +26,21 @@ class Prepared(NamedTuple):
 class EnvelopeType(NamedTuple):
     """One kind of envelope.
 
-    prepare: takes the edge's clock (ms).  most: problems reported.  mask: masks a valid one before
-    it is produced, given the edge's clock and the producer's open key blocks.  text_rule: lone
-    surrogates break a rule of its own; else the text that has one is no JSON.  not_json, not_ijson:
-    the rules that a text breaks which is no JSON, or no I-JSON (None: the same).  form: of a valid
-    one, as it is produced.  other_text: reads a text that is no JSON; raises ShapeError.
-    from_output: makes a value of a line that a program prints, given a session and the clock.
+    prepare: takes the edge's clock (ms).  max_problems: how many are reported.  mask: masks a valid
+    envelope before it is produced; takes the edge's clock and the producer's open key blocks.
+    text_rule: a rule of the protocol forbids lone surrogates; else text with one is not JSON.
+    not_json, not_ijson: the rules that text violates that is not JSON, or not I-JSON (None: the
+    same).
+    form: converts a valid envelope to the form that is produced.  other_text: reads text that is
+    not
+    JSON; raises ShapeError.  from_output: makes a value of a line of a program's output; takes a
+    session and the clock.
     """
 
     name: str
     prepare: Callable[[Any, int], Prepared]
     problems: Callable[[Any, ServiceSettings], list[Problem]]
-    most: int
+    max_problems: int
     mask: Callable[[Any, Masker, int, Blocks], Any] | None = None
     text_rule: bool = True
     not_json: str = "json_invalid"
@@ -47,29 +50,29 @@ class EnvelopeType(NamedTuple):
     from_output: Callable[[str, str, int], Any] | None = None
 
     def unread(self, unparsed: Unparsed) -> Problem:
-        """What is wrong with a text."""
+        """Return the problem of a text that cannot be parsed."""
         rule = self.not_ijson if unparsed.is_json else None
         return Problem(rule or self.not_json, "", unparsed.message)
 
 
 class IngressTopic(NamedTuple):
-    """A topic that users may write, and what its envelopes are."""
+    """A topic that users may write, and the kind of its envelopes."""
 
     topic: Topic
     kind: EnvelopeType
 
 
-def as_sent(value: Any, now_ms: int) -> Prepared:
-    """Prepare a value whose protocol fills nothing in and keeps unknown members."""
+def prepare_unchanged(value: Any, now_ms: int) -> Prepared:
+    """Return the value unchanged, for protocols that fill nothing in and keep unknown members."""
     return Prepared(value)
 
 
 def check(
     kind: EnvelopeType, value: Any, now_ms: int, settings: ServiceSettings
 ) -> tuple[Prepared, list[Problem]]:
-    """The value as the edge would produce it, and every rule it breaks, the first ones first."""
+    """Return the value as the edge would produce it, and the first problems."""
     if not kind.text_rule and has_lone_surrogate(value):
         message = "The text is not I-JSON: a string has a lone surrogate."
         return Prepared(value), [Problem("json_invalid", "", message)]
     prepared = kind.prepare(value, now_ms)
-    return prepared, kind.problems(prepared.value, settings)[: kind.most]
+    return prepared, kind.problems(prepared.value, settings)[: kind.max_problems]

@@ -1,7 +1,6 @@
-"""Private keys that a producer sends line by line are known by their first line (spec saop 5.4).
+"""Masking of private keys that a producer sends line by line (spec saop 5.4).
 
-The processor masks whatever comes, but what it reads has lain on the log; so every edge does the
-same first.
+The processor masks every record, but its input is on the log; therefore every edge masks first.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from streams.masking import Block, Masker
 
 
 class Blocks:
-    """The private key blocks that one producer is inside of, by session.
+    """The open private key blocks of one producer, by session.
 
-    `headrace send` keeps them for a run, the gateway for a request, a client for its life.
+    `headrace send` has one object for a run, the gateway one for a request, a client one for its
+    life.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Text that holds one JSON value, a list of them, or one on each line."""
+"""Parsing of text that contains one JSON value, a list of values, or one on each line."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from schemas.summit.ijson import is_json
 
 
 class Unparsed(NamedTuple):
-    """A line that is not I-JSON; is_json: but JSON."""
+    """A line that is not I-JSON.  is_json: it is JSON nevertheless."""
 
     message: str
     is_json: bool = False
 
 
 def read_values(text: str | bytes) -> list[Any]:
-    """The values in a text; a line that cannot be parsed stands as `Unparsed`.
+    """Return the values in a text; a line that cannot be parsed becomes `Unparsed`.
 
-    A text that is one JSON list gives its items, one that is any other JSON value gives that.
-    Lone surrogates pass: each kind of envelope has its rule for them.
+    A JSON list yields its items, any other JSON value yields itself.
+    Lone surrogates are accepted: each kind of envelope has its rule for them.
     """
     raw = text.encode() if isinstance(text, str) else text
     whole = read_value(raw)
@@ -32,12 +32,12 @@ def read_values(text: str | bytes) -> list[Any]:
 
 
 def _looks_like_lines(lines: list[bytes]) -> bool:
-    """More than one line, the first of which is a value of its own (no pretty-printed object)."""
+    """Return whether there are several lines, and the first is a value by itself."""
     return len(lines) > 1 and not isinstance(read_value(lines[0]), Unparsed)
 
 
 def read_value(raw: bytes) -> Any:
-    """The one value of a text, or `Unparsed`."""
+    """Return the value of a text, or `Unparsed`."""
     try:
         return parse_ijson(raw, surrogates=True)
     except ShapeError as exc:

@@ -1,4 +1,4 @@
-"""What a protocol contributes to the service, stated once for each side that runs it.
+"""The command side of a protocol: its validation, processors, folds and checks.
 
 A worker, `play` and `verify` need the command side, which loads no web framework; views, the
 gateway and `query` need the query side as well.  `streams.protocols.commands` and
@@ -26,20 +26,22 @@ from topology.declarations import Table, Topic
 TotalCheck = Callable[
     [Log, str, ConsistentCut, LiveRows, int, SpillStore], Iterator[tuple[ViolationKind, str, str]]
 ]
-"""Takes the log, the prefix of its topics, the cut, the rows, P and a scratch; yields findings."""
+"""Takes the log, the topic prefix, the cut, the rows, P and a spill store; yields violations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandSide:
-    """How one protocol's commands are checked, decided, folded and verified.
+    """The validation, processing, folds and checks of one protocol's commands.
 
-    kinds: of envelopes that can be checked.  edges: the topics that users may write.
-    senders: who may write each of them.  rules: the closed sets of rule codes, by the name under
-    which documents list them.  processors: in the order in which timers due at one time fire.
-    folds, checks, row_checks, total_checks: what `verify` and `?as_of=` rest on.
-    held: tables whose rows are commands that wait for others, to be answered or to be logged.
-    rule_numbers: further columns of the page on rules, by their heads: numbers by rule code.
-    load_files: reads the files that the processors go by; raises SettingsError.
+    kinds: the envelopes that can be validated.  edges: the topics that users may write.
+    senders: the permitted senders of each of them.  rules: the closed sets of rule codes, by the
+    name
+    in the documents.  processors: in the order in which timers due at the same time fire.
+    folds, checks, row_checks, total_checks: used by `verify` and `?as_of=`.
+    parked_tables: tables of commands that wait for other commands before they get a verdict or are
+    logged.
+    rule_numbers: more columns of the page on rules, by their headings: numbers by rule code.
+    load_files: reads the files that the processors use; raises SettingsError.
     """
 
     name: str
@@ -52,6 +54,6 @@ class CommandSide:
     checks: Mapping[Topic, FactCheck]
     row_checks: Mapping[Table, RowCheck] = field(default_factory=dict)
     total_checks: tuple[TotalCheck, ...] = ()
-    held: tuple[Table, ...] = ()
+    parked_tables: tuple[Table, ...] = ()
     rule_numbers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     load_files: Callable[[ServiceSettings], None] | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.api import prefer
-from streams.api.problems import Response, failed, no_route, unanswered
+from streams.api.problems import Response, error_response, no_route, outcome_unknown
 from streams.api.route import (
     AwaitOutcome,
     AwaitVerdicts,
@@ -69,7 +69,7 @@ class Routes:
         except Refused as exc:
             return exc.response
         except HeadraceError as exc:
-            return failed(exc)
+            return error_response(exc)
 
     def _answer(self, matched: MatchedRoute, headers: Mapping[str, str], body: Any) -> Response:
         action = matched.route.action
@@ -124,8 +124,10 @@ class Routes:
             response = wait.answer(call, value, cause)
         except HeadraceError:
             response = None
-        response = response or Response(202, {**sent.body, **wait.late(self.view, value)})
-        return response._replace(headers={**response.headers, **prefer.applied(seconds)})
+        response = response or Response(
+            202, {**sent.body, **wait.pending_members(self.view, value)}
+        )
+        return response._replace(headers={**response.headers, **prefer.applied_header(seconds)})
 
     def _await_verdicts(
         self, wait: AwaitVerdicts, headers: Mapping[str, str], sent: Response
@@ -140,7 +142,7 @@ class Routes:
             response = wait.answer(self.view, sent)
         except HeadraceError:
             response = sent
-        return response._replace(headers={**response.headers, **prefer.applied(seconds)})
+        return response._replace(headers={**response.headers, **prefer.applied_header(seconds)})
 
     def _run_order(self, order: SyncCommand, call: Call, headers: Mapping[str, str]) -> Response:
         output = order.command(call)
@@ -149,7 +151,7 @@ class Routes:
             self.view.wait(parse_position(cause), self.wait_s)
             return order.answer(call, output, cause)
         except HeadraceError as exc:
-            return unanswered(exc, cause)
+            return outcome_unknown(exc, cause)
 
     def _append_one(self, output: Output, headers: Mapping[str, str]) -> Record:
         traced = output._replace(headers=[*output.headers, *trace_of(headers)])

@@ -10,7 +10,7 @@ from schemas import ShapeError
 from streams.access.callers import Caller
 from streams.api import correlation
 from streams.api.media import media_type
-from streams.api.problems import Response, failed, problem
+from streams.api.problems import Response, error_response, problem
 from streams.api.route import Produce, ProduceOptions, Refused
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, Record, position
@@ -55,7 +55,7 @@ def sending_of(
     if the response must carry correlation headers, Refused instead of these.
     """
     values = [senders.fill_sender(action.topic, v, caller) for v in _values(action, body, headers)]
-    shared = correlation.shared(values) if action.terms.correlated else {}
+    shared = correlation.response_header(values) if action.terms.correlated else {}
     try:
         _check_count(action, values)
         outputs = _encode_or_refuse(action, values, headers, now_ms, settings)
@@ -65,7 +65,7 @@ def sending_of(
     except HeadraceError as exc:
         if not shared:
             raise
-        raise Refused(failed(exc)._replace(headers=shared)) from exc
+        raise Refused(error_response(exc)._replace(headers=shared)) from exc
     return Sending(outputs, values, _is_single(body, values), shared)
 
 
@@ -87,8 +87,8 @@ def _encode_or_refuse(
 
 
 def _check_count(action: Produce, values: Sequence[Any]) -> None:
-    if len(values) > action.terms.most:
-        message = f"{len(values)} values at once, at most {action.terms.most}"
+    if len(values) > action.terms.max_values:
+        message = f"{len(values)} values at once, at most {action.terms.max_values}"
         raise Refused(problem(413, message, "too_large"))
     if not values and action.terms.empty is not None:
         rule, path, message = action.terms.empty
@@ -106,14 +106,16 @@ def _encode_values(
 ) -> tuple[list[Output], list[dict[str, Any]]]:
     """Return the records, and the violations with their value's index."""
     edge, trace, blocks = ingress_topic_of(action.topic.name), trace_of(headers), Blocks()
-    expected = correlation.given(headers) if action.terms.correlated else None
+    expected = correlation.requested_id(headers) if action.terms.correlated else None
     outputs: list[Output] = []
     errors: list[dict[str, Any]] = []
     for index, value in enumerate(values):
         try:
             parsed = _refuse_unparsed(value, edge.kind)
             output = to_output(edge, parsed, now_ms, settings, blocks)
-            if expected is not None and (violation := correlation.mismatch(parsed, expected)):
+            if expected is not None and (
+                violation := correlation.check_correlation(parsed, expected)
+            ):
                 raise InvalidInput([violation])
             outputs.append(output._replace(headers=[*output.headers, *trace]))
         except InvalidInput as exc:
@@ -122,7 +124,7 @@ def _encode_values(
 
 
 def accepted(written: Sequence[Record], terms: ProduceOptions) -> Response:
-    return Response(202, {"positions": [terms.told(record) for record in written]})
+    return Response(202, {"positions": [terms.render_record(record) for record in written]})
 
 
 def command_response(record: Record, as_envelope: bool = False) -> Response:

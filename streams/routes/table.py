@@ -63,7 +63,7 @@ def match_request(route: Route, ids: Mapping[str, str], query: str) -> MatchedRo
 
 def parameters_of(route: Route) -> tuple[Parameter, ...]:
     parameters = (*route.parameters, AFTER) if route.reads else route.parameters
-    return (*parameters, AS_OF) if route.looks_back else parameters
+    return (*parameters, AS_OF) if route.takes_as_of else parameters
 
 
 def find(method: str, path: str) -> tuple[Route, dict[str, str]]:

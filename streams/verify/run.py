@@ -37,7 +37,7 @@ _PROMISED_ON = {
     topic.name: check.promised_on for topic, check in _CHECKS.items() if check.promised_on
 }
 _ROW_CHECKS = {table: check for side in COMMANDS for table, check in side.row_checks.items()}
-_PARKED = tuple(table for side in COMMANDS for table in side.held)
+_PARKED = tuple(table for side in COMMANDS for table in side.parked_tables)
 _INTERNAL = (*_PARKED, *(table for table in _ROW_CHECKS if table.topic is None))
 _FOLDS = tuple(fold for side in COMMANDS for fold in side.folds)
 

@@ -21,7 +21,7 @@ from streams.engine.headers import CAUSE, OVERSIZE
 from streams.engine.records import Output, Record, header, position
 from streams.errors import InvalidInput, OutputTooLarge
 from streams.ingress.edges import EDGES
-from streams.processing.encode import as_it_is
+from streams.processing.encode import encode_value
 from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import Cluster
@@ -177,7 +177,7 @@ def commands(topic: Topic, dice: random.Random, settings: Settings) -> list[Outp
     outputs: list[Output] = []
     while len(outputs) < 2:
         with contextlib.suppress(InvalidInput):  # where only certain words may stand
-            outputs.append(as_it_is(topic, grown.pop(), settings))
+            outputs.append(encode_value(topic, grown.pop(), settings))
     return outputs
 
 

@@ -1,6 +1,6 @@
 """The topics as an AsyncAPI 3 document, made from the topology and the schemas.
 
-It describes what clients may use: internal topics and the changelog are left out.
+It describes what clients may use, without internal topics and the changelog.
 """
 
 from streams.api.asyncapi.document import PUBLIC, document, text

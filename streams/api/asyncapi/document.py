@@ -41,7 +41,7 @@ _SASL = {"PLAIN": "plain", "SCRAM-SHA-256": "scramSha256", "SCRAM-SHA-512": "scr
 
 
 def document(settings: ConnectionSettings) -> Json:
-    """For one environment: its prefix, its broker and its registry."""
+    """Return the document for one environment: its prefix, its broker and its registry."""
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -75,23 +75,23 @@ def text(settings: ConnectionSettings) -> bytes:
 
 
 def _messages() -> Json:
-    found: Json = {topic.name: messages.message(topic) for topic in PUBLIC}
-    gone = {
+    records: Json = {topic.name: messages.message(topic) for topic in PUBLIC}
+    tombstones = {
         f"{t.name}.{TOMBSTONE}": messages.tombstone(t) for t in PUBLIC if messages.takes_null(t)
     }
-    return {**found, **gone}
+    return {**records, **tombstones}
 
 
 def _channel(topic: Topic, settings: ConnectionSettings) -> Json:
     name = topics.full_name(topic, settings.prefix)
-    own = {messages.short(topic): component("messages", topic.name)}
+    channel_messages = {messages.short(topic): component("messages", topic.name)}
     if messages.takes_null(topic):
-        own[TOMBSTONE] = component("messages", f"{topic.name}.{TOMBSTONE}")
+        channel_messages[TOMBSTONE] = component("messages", f"{topic.name}.{TOMBSTONE}")
     return {
         "address": name,
         "title": topic.name,
         "summary": sentence(topic.meaning),
-        "messages": own,
+        "messages": channel_messages,
         "tags": [{"name": topic.kind.value, "description": _KINDS[topic.kind]}],
         "bindings": {
             "kafka": {
@@ -105,9 +105,9 @@ def _channel(topic: Topic, settings: ConnectionSettings) -> Json:
 
 
 def _configuration(config: dict[str, str]) -> Json:
-    """The broker's settings with numbers as numbers, and the policies as a list."""
-    found: Json = {name: _number(value) for name, value in config.items()}
-    return {**found, "cleanup.policy": config["cleanup.policy"].split(",")}
+    """Return the topic's configuration with numbers as numbers, and the policies as a list."""
+    values: Json = {name: _number(value) for name, value in config.items()}
+    return {**values, "cleanup.policy": config["cleanup.policy"].split(",")}
 
 
 def _number(value: str) -> int | str:
@@ -115,7 +115,7 @@ def _number(value: str) -> int | str:
 
 
 def _servers(settings: ConnectionSettings) -> Json:
-    """One for each address of the broker."""
+    """Return one server for each address of the broker."""
     local = f"127.0.0.1:{settings.broker_port}"
     hosts = (settings.bootstrap or local).split(",")
     protocol = settings.security_protocol or "PLAINTEXT"
@@ -142,7 +142,7 @@ def _security(settings: ConnectionSettings, protocol: str) -> str | None:
 
 
 def _registry(settings: ConnectionSettings) -> str:
-    """Without the password that the address may hold."""
+    """Return the registry's address without a password."""
     if settings.schema_registry_url is None:
         return f"http://{settings.gateway}"
     parts = urlsplit(settings.schema_registry_url)

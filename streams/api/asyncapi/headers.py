@@ -1,4 +1,4 @@
-"""JSON Schemas of record headers, whose values are text unless they say otherwise."""
+"""JSON Schemas of record headers, whose values are text unless declared otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRAIT = "cloudEvents"
 
 
 def of(topic: Topic) -> Json:
-    """The headers of the topic's records, less what the CloudEvents trait says of them."""
+    """Return the headers of the topic's records without those that the CloudEvents trait has."""
     schema = _schema(header for header in headers_of(topic) if header not in CLOUDEVENTS)
     if carries_cloudevents(topic):
         writers = [f"/headrace/{writer.name}" for writer in processors.writers_of(topic)]
@@ -27,19 +27,19 @@ def of(topic: Topic) -> Json:
 
 
 def traits() -> Json:
-    """The component of message traits."""
+    """Return the component of message traits."""
     about = "CloudEvents 1.0 in binary mode."
     return {TRAIT: {"description": about, "headers": _schema(CLOUDEVENTS)}}
 
 
 def _schema(headers: Iterable[Header]) -> Json:
-    several = list(headers)
-    found: Json = {
+    declared = list(headers)
+    schema: Json = {
         "type": "object",
-        "properties": {header.name: _value(header) for header in several},
+        "properties": {header.name: _value(header) for header in declared},
     }
-    required = [header.name for header in several if not header.optional]
-    return {**found, "required": required} if required else found
+    required = [header.name for header in declared if not header.optional]
+    return {**schema, "required": required} if required else schema
 
 
 def _value(header: Header) -> Json:

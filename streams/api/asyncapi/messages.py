@@ -1,4 +1,4 @@
-"""Messages: what a record of each topic is, with its key, its headers and its value."""
+"""The messages of each topic, with key, headers and value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from topology.headers import carries_cloudevents, headers_of
 
 Json = dict[str, Any]
 BINDINGS = "0.5.0"
-"""The version of the Kafka bindings, of all of them."""
+"""The version of all Kafka bindings."""
 AVRO = "application/vnd.apache.avro"
 AVRO_FORMAT = f"{AVRO};version=1.9.0"
 CORRELATION = "cause"
@@ -25,13 +25,13 @@ def component(kind: str, name: str) -> Json:
 
 
 def takes_null(topic: Topic) -> bool:
-    """A record without value is among what the topic holds."""
+    """Return whether the topic may hold records without a value."""
     return topic.nullable or topic.kind is TopicKind.TABLE
 
 
 def message(topic: Topic) -> Json:
-    """The record with a value."""
-    found: Json = {
+    """Return the message for a record with a value."""
+    result: Json = {
         "name": topic.record or topic.name,
         "title": short(topic),
         "summary": _summary(topic),
@@ -41,21 +41,21 @@ def message(topic: Topic) -> Json:
         "bindings": {"kafka": _binding(topic)},
     }
     if CAUSE in headers_of(topic):
-        found["correlationId"] = component("correlationIds", CORRELATION)
+        result["correlationId"] = component("correlationIds", CORRELATION)
     if carries_cloudevents(topic):
-        found["traits"] = [component("messageTraits", headers.TRAIT)]
-    return found
+        result["traits"] = [component("messageTraits", headers.TRAIT)]
+    return result
 
 
 def tombstone(topic: Topic) -> Json:
-    """The record without a value."""
-    gone = (
+    """Return the message for a record without a value."""
+    summary = (
         "The row is gone." if topic.kind is TopicKind.TABLE else "What the key names is withdrawn."
     )
     return {
         "name": TOMBSTONE,
         "title": "Tombstone",
-        "summary": gone,
+        "summary": summary,
         "headers": headers.of(topic),
         "payload": {"type": "null"},
         "bindings": {"kafka": {"key": _key(topic), "bindingVersion": BINDINGS}},
@@ -63,7 +63,7 @@ def tombstone(topic: Topic) -> Json:
 
 
 def payloads(topics: tuple[Topic, ...]) -> Json:
-    """The component of schemas: each record in Avro, self-contained."""
+    """Return the component of schemas: each record in Avro, self-contained."""
     records = dict.fromkeys(topic.record for topic in topics if topic.record)
     avro = {
         record: {
@@ -72,12 +72,12 @@ def payloads(topics: tuple[Topic, ...]) -> Json:
         }
         for record in records
     }
-    letter = "What was sent, whatever it is; masked text where it may hold secrets."
-    return {**avro, "bytes": {"type": "string", "format": "binary", "description": letter}}
+    raw_description = "What was sent, whatever it is; masked text where it may hold secrets."
+    return {**avro, "bytes": {"type": "string", "format": "binary", "description": raw_description}}
 
 
 def short(topic: Topic) -> str:
-    """What a message of the topic is called, the tombstone left out."""
+    """Return the name of the topic's message that has a value."""
     return (topic.record or "DeadLetter").rpartition(".")[2]
 
 

@@ -1,4 +1,4 @@
-"""Operations: which processor, and which client, sends and receives what."""
+"""The operations: which processors and clients send to and receive from each topic."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ SEND, RECEIVE = "send", "receive"
 
 
 def operations(topics: tuple[Topic, ...], settings: ServiceSettings) -> Json:
-    """By `<who>.<action>.<topic>`; who: a processor's name, `clients` or `operators`."""
-    found: Json = {}
+    """Return operations by `<actor>.<action>.<topic>`; a processor, `clients` or `operators`."""
+    result: Json = {}
     for processor in processors.ALL:
         group = {"groupId": {"type": "string", "const": group_of(settings)}}
         for topic in processor.inputs:
             if topic in topics:
-                found.update(_operation(processor.name, RECEIVE, topic, group))
+                result.update(_operation(processor.name, RECEIVE, topic, group))
         for topic in processor.outputs:
             if topic in topics:
-                found.update(_operation(processor.name, SEND, topic))
-    for who, action, topic in _of_others(topics):
-        found.update(_operation(who, action, topic))
-    return found
+                result.update(_operation(processor.name, SEND, topic))
+    for actor, action, topic in _of_others(topics):
+        result.update(_operation(actor, action, topic))
+    return result
 
 
 def actors() -> list[Json]:
-    """The tags of operations."""
+    """Return the tags of operations."""
     others = {
         CLIENTS: "Agents, users and operators, and whoever follows what is decided.",
         OPERATORS: "Tools of operators, which leave a trace of what they did.",
@@ -58,16 +58,16 @@ def _of_others(topics: tuple[Topic, ...]) -> Iterator[tuple[str, str, Topic]]:
         yield CLIENTS, RECEIVE, topic
 
 
-def _operation(who: str, action: str, topic: Topic, binding: Json | None = None) -> Json:
-    found: Json = {
+def _operation(actor: str, action: str, topic: Topic, binding: Json | None = None) -> Json:
+    operation: Json = {
         "action": action,
         "channel": channel(topic),
         "summary": sentence(topic.meaning),
-        "tags": [{"name": who}],
+        "tags": [{"name": actor}],
     }
     if binding is not None:
-        found["bindings"] = {"kafka": {**binding, "bindingVersion": BINDINGS}}
+        operation["bindings"] = {"kafka": {**binding, "bindingVersion": BINDINGS}}
     verdicts = VERDICTS.get(topic, ())
-    if who == CLIENTS and action == SEND and len(verdicts) == 1:
-        found["reply"] = {"channel": channel(verdicts[0])}
-    return {f"{who}.{action}.{topic.name}": found}
+    if actor == CLIENTS and action == SEND and len(verdicts) == 1:
+        operation["reply"] = {"channel": channel(verdicts[0])}
+    return {f"{actor}.{action}.{topic.name}": operation}

@@ -74,7 +74,7 @@ class LogStream:
             "position": verdict.position,
         }
         waited = wait_s is not None and request.kind in ("TaskRequest", *_CALLS)
-        return Served(reply, more, prefer.applied(wait_s or 0) if waited else {})
+        return Served(reply, more, prefer.applied_header(wait_s or 0) if waited else {})
 
     async def _append_and_decide(
         self, envelope: Envelope, headers: Mapping[str, str]

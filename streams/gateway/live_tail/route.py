@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from streams.api.problems import failed, problem
+from streams.api.problems import error_response, problem
 from streams.errors import HeadraceError
 from streams.gateway.live_tail.document import DESCRIPTION, PARAMETERS, RESPONSES
 from streams.gateway.live_tail.events import TYPES
@@ -91,7 +91,7 @@ def _make_problem_response(exc: HeadraceError, headers: Mapping[str, str]) -> Re
             response = problem(410, exc.message, exc.code, parameter)
             more = {"earliest": exc.earliest}
         case _:
-            response = failed(exc)
+            response = error_response(exc)
     retry = {"retry-after": str(RETRY_AFTER_S)} if response.status == 503 else None
     return JSONResponse(
         {**response.body, **more}, response.status, retry, media_type="application/problem+json"

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from streams.api.media import JSON_TYPE
-from streams.api.openapi import Json, answer, problems, ref
+from streams.api.openapi import Json, json_response, problem_responses, ref
 from streams.gateway.descriptions import DESCRIPTIONS
 from streams.gateway.openapi import registry
 from streams.gateway.openapi.operation import operation, query_parameter
@@ -88,7 +88,7 @@ def _make_service_paths() -> Json:
             "get_readiness",
             "Whether queries are answered and envelopes taken",
             ready,
-            {"503": answer(ready, "Not now; the answer says why.")},
+            {"503": json_response(ready, "Not now; the answer says why.")},
         ),
         "/metrics": _make_get_path(
             "get_metrics", "Figures for Prometheus", {"type": "string"}, media="text/plain"
@@ -103,7 +103,11 @@ def _make_service_paths() -> Json:
 def _make_get_path(
     name: str, summary: str, schema: Json, more: Json | None = None, media: str = JSON_TYPE
 ) -> Json:
-    responses = {"200": answer(schema, "The answer.", media), **(more or {}), **problems()}
+    responses = {
+        "200": json_response(schema, "The answer.", media),
+        **(more or {}),
+        **problem_responses(),
+    }
     return {
         "get": {
             "operationId": name,

@@ -6,7 +6,7 @@ import json
 import re
 
 from streams.api.media import JSON_TYPE
-from streams.api.openapi import Json, answer, problems, ref, trace_header
+from streams.api.openapi import Json, json_response, problem_responses, ref, trace_header
 from streams.api.route import Compute, Produce, Query, ReplaceCommand, Route, SyncCommand
 from streams.gateway.descriptions import BODIES, PATH_IDS
 from streams.gateway.openapi import prefer_wait
@@ -37,7 +37,7 @@ def operation(route: Route, components: Components, prefix: str) -> Json:
         }
     result["responses"] = {
         **_make_success_response(route, components),
-        **problems(*_list_error_statuses(route)),
+        **problem_responses(*_list_error_statuses(route)),
     }
     if isinstance(route.action, Produce | ReplaceCommand) and route.action.wait is not None:
         result["responses"] |= prefer_wait.responses(route.action.wait, components)
@@ -46,7 +46,7 @@ def operation(route: Route, components: Components, prefix: str) -> Json:
 
 def _make_success_response(route: Route, components: Components) -> Json:
     status = 202 if isinstance(route.action, Produce | ReplaceCommand) else 200
-    response = answer(components.answers[route.answer], _SUCCESS[status])
+    response = json_response(components.answers[route.answer], _SUCCESS[status])
     if isinstance(route.action, Query) and route.action.headers is not None:
         response["headers"] = prefer_wait.CORRELATED
     return {str(status): response}
@@ -133,7 +133,7 @@ def _make_request_content(route: Route, name: str) -> Json:
         return {JSON_TYPE: {"schema": ref(component), "examples": examples}}
     lines = "\n".join(json.dumps(each["value"]) for each in list(examples.values())[:2])
     terms = route.action.terms
-    batch = one_or_many(component, terms.most, terms.empty is None)
+    batch = one_or_many(component, terms.max_values, terms.empty is None)
     return {
         JSON_TYPE: {"schema": batch, "examples": examples},
         NDJSON: {"schema": _text_schema("One envelope on each line."), "example": lines},

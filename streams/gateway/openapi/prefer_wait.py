@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.api import correlation
 from streams.api.media import JSON_TYPE, PROBLEM_TYPE
-from streams.api.openapi import APPLIED, TEXT, Json, answer, header, ref
+from streams.api.openapi import APPLIED, TEXT, Json, header, json_response, ref
 from streams.api.problems import TITLES
 from streams.api.route import AwaitOutcome, AwaitVerdicts, Produce, ReplaceCommand
 from streams.gateway.openapi.schemas import Components
@@ -41,12 +41,15 @@ def responses(wait: AwaitOutcome | AwaitVerdicts, components: Components) -> Jso
     ack = components.answers[wait.refused]
     headers = {**CORRELATED, **APPLIED}
     by_status = {
-        "200": answer(components.answers[wait.awaits], "What was waited for."),
-        "202": answer(
+        "200": json_response(components.answers[wait.awaits], "What was waited for."),
+        "202": json_response(
             {"anyOf": [ref("Positions"), components.answers[wait.pending]]},
             "It is on the log; not waited for, or not there in time.",
         ),
-        **{str(status): answer(ack, f"{TITLES[status]}: the NACK.") for status in wait.statuses},
+        **{
+            str(status): json_response(ack, f"{TITLES[status]}: the NACK.")
+            for status in wait.statuses
+        },
         "422": {
             "description": "Not valid, and not sent; or the NACK.",
             "content": {PROBLEM_TYPE: {"schema": ref("Problem")}, JSON_TYPE: {"schema": ack}},
@@ -60,8 +63,12 @@ def responses(wait: AwaitOutcome | AwaitVerdicts, components: Components) -> Jso
 
 def _make_verdict_responses(wait: AwaitVerdicts, components: Components) -> Json:
     by_status = {
-        "200": answer(components.answers[wait.awaits], "All of it is on the log, and judged."),
-        "202": answer(ref("Positions"), "It is on the log; not waited for, or not judged in time."),
+        "200": json_response(
+            components.answers[wait.awaits], "All of it is on the log, and judged."
+        ),
+        "202": json_response(
+            ref("Positions"), "It is on the log; not waited for, or not judged in time."
+        ),
     }
     for each in by_status.values():
         each["headers"] = APPLIED

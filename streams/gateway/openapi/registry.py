@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from streams.api.media import PROBLEM_TYPE
-from streams.api.openapi import TEXT, Json, answer, ref
+from streams.api.openapi import TEXT, Json, json_response, ref
 from streams.gateway import registry
 from streams.registry.reading import COMPATIBILITY, MEDIA, MODE
 from streams.registry.subjects import subjects
@@ -118,7 +118,7 @@ def _make_operation(path: str, prefix: str) -> Json:
         "tags": [TAG],
         "parameters": _list_parameters(path, prefix),
         "responses": {
-            "200": answer(schema, "The answer.", MEDIA),
+            "200": json_response(schema, "The answer.", MEDIA),
             **{status: _make_error_response(meaning) for status, meaning in faults.items()},
             **_make_default_response(),
         },
@@ -126,13 +126,13 @@ def _make_operation(path: str, prefix: str) -> Json:
 
 
 def _make_error_response(meaning: str) -> Json:
-    return answer(ref("RegistryFault"), meaning, MEDIA)
+    return json_response(ref("RegistryFault"), meaning, MEDIA)
 
 
 def _make_default_response() -> Json:
     """Return the default response; limits that hold for every request respond with a problem."""
     other = _make_error_response("Another fault.")
-    other["content"] |= answer(ref("Problem"), "", PROBLEM_TYPE)["content"]
+    other["content"] |= json_response(ref("Problem"), "", PROBLEM_TYPE)["content"]
     return {"default": other}
 
 

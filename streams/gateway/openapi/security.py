@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.api.openapi import Json, problems
+from streams.api.openapi import Json, problem_responses
 from streams.gateway.access import list_access_rules
 
 _BEARER = {
@@ -22,4 +22,4 @@ def secure(document: Json) -> None:
             continue
         operation["security"] = [{"bearer": [str(role)]} for role in rule.roles]
         if not rule.own:
-            operation["responses"] = {**problems(401, 403, 429), **operation["responses"]}
+            operation["responses"] = {**problem_responses(401, 403, 429), **operation["responses"]}

@@ -20,5 +20,5 @@ ASAP = CommandSide(
     folds=(FOLD,),
     checks={ASAP_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
     row_checks={ASAP_SNAPSHOTS_TABLE: row_checks.snapshots},
-    held=(ASAP_HELD,),
+    parked_tables=(ASAP_HELD,),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.asap import iso_of_ms
-from streams.api.filling import Filling, NewId, member, parsed
+from streams.api.filling import Filling, NewId, member, parse_or_none
 from streams.processing.lines import Unparsed, read_values
 from topology.asap import ASAP_ENVELOPES
 
@@ -39,7 +39,7 @@ def _with_id(envelope: Any, new_id: NewId) -> Any:
 
 def _fill_call(body: Any, now_ms: int, new_id: NewId) -> Any:
     """Give the envelope of a JSON-RPC request an id and a time."""
-    call = parsed(body)
+    call = parse_or_none(body)
     params = member(call, "params")
     envelope = member(params, "envelope")
     if not isinstance(envelope, dict):

@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas import Problem, asap
 from streams.access.sender import own_name, own_name_or_operator
-from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, as_sent
+from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, prepare_unchanged
 from streams.protocols.asap.settings import AsapSettings
 from streams.settings.service import ServiceSettings
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
@@ -52,7 +52,7 @@ ENVELOPE = EnvelopeType(
 )
 MANIFEST = EnvelopeType(
     "asap.manifest",
-    as_sent,
+    prepare_unchanged,
     _manifest_problems,
     MAX_ERRORS,
     not_json=asap.rules.BAD_MANIFEST.code,

@@ -24,9 +24,9 @@ from streams.api.openapi import (
     TEXT,
     VERSION,
     Json,
-    answer,
-    closed,
-    problems,
+    closed_object,
+    json_response,
+    problem_responses,
     ref,
     wait_headers,
 )
@@ -65,7 +65,9 @@ def _components() -> Json:
 
 
 def _send() -> Json:
-    done = answer({"anyOf": [ref("AsapReply"), ref("AsapRefusal")]}, "Every outcome of JSON-RPC.")
+    done = json_response(
+        {"anyOf": [ref("AsapReply"), ref("AsapRefusal")]}, "Every outcome of JSON-RPC."
+    )
     done["headers"] = APPLIED
     return {
         "operationId": "asap_send",
@@ -76,7 +78,7 @@ def _send() -> Json:
             "required": True,
             "content": {JSON_TYPE: {"schema": ref("AsapCall"), "examples": _example()}},
         },
-        "responses": {"200": done, **problems(400, 408, 413)},
+        "responses": {"200": done, **problem_responses(400, 408, 413)},
     }
 
 
@@ -85,7 +87,7 @@ def _read(name: str, summary: str, schema: Json, media: str = JSON_TYPE) -> Json
         "operationId": name,
         "summary": summary,
         "tags": ["asap"],
-        "responses": {"200": answer(schema, "The answer.", media), **problems()},
+        "responses": {"200": json_response(schema, "The answer.", media), **problem_responses()},
     }
 
 
@@ -97,12 +99,12 @@ def _call() -> Json:
     }
     method = {"type": "string", "enum": [METHOD]}
     members = {"jsonrpc": VERSION, "method": method, "params": params, "id": ID}
-    return closed(members, optional=("jsonrpc",))
+    return closed_object(members, optional=("jsonrpc",))
 
 
 def _reply() -> Json:
     verdict = {"enum": ["accepted", "duplicate", None]}
-    result = closed(
+    result = closed_object(
         {
             "envelope": ref("asap.envelope"),
             "verdict": verdict,
@@ -110,18 +112,18 @@ def _reply() -> Json:
             "position": _OR_NULL,
         }
     )
-    return closed({"jsonrpc": VERSION, "result": result, "id": ID})
+    return closed_object({"jsonrpc": VERSION, "result": result, "id": ID})
 
 
 def _refusal() -> Json:
-    error = closed(
+    error = closed_object(
         {
             "code": {"type": "integer", "enum": sorted(ERROR_MESSAGES)},
             "message": {"type": "string", "enum": sorted(ERROR_MESSAGES.values())},
             "data": {"type": "object", "properties": {"error": TEXT}, "required": ["error"]},
         }
     )
-    return closed({"jsonrpc": VERSION, "error": error, "id": ID_OR_NULL})
+    return closed_object({"jsonrpc": VERSION, "error": error, "id": ID_OR_NULL})
 
 
 def _example() -> Json:

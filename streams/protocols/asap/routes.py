@@ -9,7 +9,7 @@ from schemas import Problem
 from schemas.asap import rules
 from schemas.projection import Projection
 from streams.api.route import (
-    MOST_AT_ONCE,
+    MAX_VALUES,
     Call,
     Produce,
     ProduceOptions,
@@ -30,7 +30,7 @@ _ID = Projection(ASAP_ENVELOPES.record or "", ("id",))
 _EMPTY = Problem(
     rules.MALFORMED_ENVELOPE.code,
     "",
-    f"A list has 1 to {MOST_AT_ONCE} envelopes; this one is empty.",
+    f"A list has 1 to {MAX_VALUES} envelopes; this one is empty.",
 )
 
 
@@ -76,7 +76,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/asap/envelopes",
         "send_envelopes",
-        Produce(ASAP_ENVELOPES, ProduceOptions(_EMPTY, told=_render_position)),
+        Produce(ASAP_ENVELOPES, ProduceOptions(_EMPTY, render_record=_render_position)),
         "send envelopes",
         answer="AsapPositions",
         body="asap/envelope",

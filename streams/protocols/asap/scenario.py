@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from streams.api.media import text_of
+from streams.api.media import body_bytes
 from streams.api.problems import Response
 from streams.api.protocol import PlayContext
 from streams.asap.blocking import run_without_loop
@@ -62,5 +62,5 @@ def answer(
     server = service_server(AsapSettings.of(context.settings), PlayHost(context))
     if (method, path) == _MANIFEST:
         return Response(200, server.manifest.model_dump(mode="json"))
-    reply = run_without_loop(server.answer(text_of(body), headers))
+    reply = run_without_loop(server.answer(body_bytes(body), headers))
     return Response(200, reply.body, reply.headers)

@@ -1,4 +1,4 @@
-"""A task of a session, and what a session comes to."""
+"""The rows of a session's task, and of a session, as of a past position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEEDED = ("session_id", "task_id")
 
 
 def tasks(looking: AsOfQuery) -> Rows:
-    """Of several tasks of one name, told by several protocols, all.  Raises QueryError."""
+    """Return the rows of all tasks of one name, one per protocol.  Raises QueryError."""
     missing = [name for name in _NEEDED if name not in looking.ids]
     if missing:
         raise QueryError(missing[0], "as_of takes one task: session_id and task_id must be given")
@@ -37,7 +37,7 @@ def tasks(looking: AsOfQuery) -> Rows:
 
 
 def session(looking: AsOfQuery) -> Rows:
-    """Counted anew from all its events and rejections.  Raises QueryError."""
+    """Count a session's rows again from all its events and rejections.  Raises QueryError."""
     if "session_id" not in looking.ids:
         raise QueryError("session_id", "as_of takes one session: it must be given")
     session_id = looking.ids["session_id"]
@@ -54,41 +54,43 @@ def session(looking: AsOfQuery) -> Rows:
             tasks[name] = evolve(tasks.get(name), record)
     for name, task in tasks.items():
         value = encode(FOLD.table.record, task)
-        kept = LogRecord(SAOP_TASKS.name, 0, 0, 0, name.encode(), value)
-        sessions.note_task(kept, task, rows)
-    own = (key("saop session", session_id), key("saop session tasks", session_id))
-    return {row: rows.get(row) for row in own}
+        table_record = LogRecord(SAOP_TASKS.name, 0, 0, 0, name.encode(), value)
+        sessions.note_task(table_record, task, rows)
+    row_keys = (key("saop session", session_id), key("saop session tasks", session_id))
+    return {row: rows.get(row) for row in row_keys}
 
 
 def _events(looking: AsOfQuery, session_id: str) -> list[Step]:
-    """All of them, by sequence."""
-    found = []
-    for place, row in looking.view.scan(key("event", session_id)):
+    """Return all events of the session, by sequence."""
+    steps = []
+    for row_key, row in looking.view.scan(key("event", session_id)):
         record = value_of(RTES_EVENTS, row)
         caused = looking.caused(record["cause"])
-        found.append(Step(record["recorded_at"], caused, RTES_EVENTS, record, place))
-    return found
+        steps.append(Step(record["recorded_at"], caused, RTES_EVENTS, record, row_key))
+    return steps
 
 
 def _rejections(looking: AsOfQuery, session_id: str) -> list[Step]:
-    """In the order of their partition."""
-    found = []
-    for place, row in looking.view.scan(key("rejection", session_id)):
+    """Return the session's rejections in the order of their partition."""
+    steps = []
+    for row_key, row in looking.view.scan(key("rejection", session_id)):
         fact = value_of(RTES_REJECTIONS, row)
-        own = looking.position_of(RTES_REJECTIONS, number_at_end(place[:-8]), number_at_end(place))
-        places = (own, *looking.caused(fact["cause"]))
-        found.append(Step(fact["at"], places, RTES_REJECTIONS, fact, place))
-    return found
+        fact_position = looking.position_of(
+            RTES_REJECTIONS, number_at_end(row_key[:-8]), number_at_end(row_key)
+        )
+        positions = (fact_position, *looking.caused(fact["cause"]))
+        steps.append(Step(fact["at"], positions, RTES_REJECTIONS, fact, row_key))
+    return steps
 
 
 def _steps(looking: AsOfQuery, session_id: str, task_id: str) -> list[Step]:
-    """What is known of its task by sequence."""
-    found = []
-    for place, _ in looking.view.scan(key("event of task", session_id, task_id)):
-        own = key("event", session_id, number_at_end(place))
-        (row,) = looking.view.get_many([own])
+    """Return the events that change a row of the task, by sequence."""
+    steps = []
+    for index_key, _ in looking.view.scan(key("event of task", session_id, task_id)):
+        row_key = key("event", session_id, number_at_end(index_key))
+        (row,) = looking.view.get_many([row_key])
         record = value_of(RTES_EVENTS, row)
         if FOLD.row_key(RTES_EVENTS, record) is not None:
             caused = looking.caused(record["cause"])
-            found.append(Step(record["recorded_at"], caused, RTES_EVENTS, record, own))
-    return found
+            steps.append(Step(record["recorded_at"], caused, RTES_EVENTS, record, row_key))
+    return steps

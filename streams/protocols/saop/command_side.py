@@ -1,4 +1,4 @@
-"""SAOP and RTES as a worker, `play` and `verify` have them."""
+"""The command side of SAOP and RTES, for a worker, `play` and `verify`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAOP, _RTES = codes(rules.ALL), codes(rtes_rules.ALL)
 
 
 def _is_verdict(fact: Mapping[str, Any]) -> bool:
-    """A prepared rewind that lapses leaves a fact besides the verdict on its command."""
+    """Return whether a fact is a verdict; the expiry of a prepared rewind is a fact, but none."""
     return fact["verdict"] in VERDICT_KINDS and fact["phase"] != rewind_checks.LAPSE
 
 
@@ -49,5 +49,5 @@ SAOP = CommandSide(
         RTES_REJECTIONS: FactCheck(checks.rejection, _RTES),
     },
     row_checks={REWINDS: rewind_checks.rewinds},
-    held=(SAOP_TURNS_HELD,),
+    parked_tables=(SAOP_TURNS_HELD,),
 )

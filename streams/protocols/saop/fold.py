@@ -1,6 +1,6 @@
-"""Tasks of SAOP: `saop.tasks`, of the transitions on `rtes.events`.
+"""The fold of SAOP tasks: `saop.tasks` from the transitions on `rtes.events`.
 
-The processor keeps its rows by the same fold.
+The processor writes its rows by the same fold.
 
 Source: SAOP/RTES spec, 4.2 and 4.3.
 """

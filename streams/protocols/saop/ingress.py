@@ -1,4 +1,4 @@
-"""What users may send: each kind of envelope, its topic, and who may send it."""
+"""The ingress topics of SAOP and RTES: the kind of their envelopes, and the permitted senders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schemas.rtes import drop_unknown, validate_event, validate_payload
 from streams.access.callers import OPERATOR_NAME, Caller
 from streams.access.sender import Sender, own_name
 from streams.engine.headers import iso
-from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, as_sent
+from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, prepare_unchanged
 from streams.protocols.saop.rtes.event_handlers import mask_at_edge
 from topology.core import RTES_RAW
 from topology.saop import SAOP_REWINDS, SAOP_TURNS
@@ -27,7 +27,7 @@ def _event(value: Any, now_ms: int) -> Prepared:
 
 
 def _pulse(line: str, session_id: str, now_ms: int) -> Any:
-    """Return the SANDBOX_PULSE of a line that a program prints."""
+    """Return the SANDBOX_PULSE for a line of a program's output."""
     payload = {"type": "SANDBOX_PULSE", "line": line, "masked": False}
     payload["timestamp"] = iso(now_ms).decode()
     return {"event_id": str(uuid.uuid4()), "session_id": session_id, "payload": payload}
@@ -42,7 +42,7 @@ def _rewind(value: Any, now_ms: int) -> Prepared:
 
 
 def _as_agent(caller: Caller, name: str | None) -> bool:
-    """name: None for what no agent says in particular."""
+    """Return whether the caller may send as the agent; None: for records without an agent."""
     if name is None:
         return caller.principal.startswith(_SAOP)
     return caller.principal in (_SAOP + name, _ANY_AGENT)
@@ -61,7 +61,7 @@ EVENT = EnvelopeType(
     from_output=_pulse,
 )
 PAYLOAD = EnvelopeType(
-    "rtes.payload", as_sent, lambda value, _: validate_payload(value), MAX_ERRORS
+    "rtes.payload", prepare_unchanged, lambda value, _: validate_payload(value), MAX_ERRORS
 )
 KINDS = (TURN, REWIND, EVENT, PAYLOAD)
 EVENTS = IngressTopic(RTES_RAW, EVENT)

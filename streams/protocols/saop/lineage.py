@@ -1,4 +1,4 @@
-"""Nodes of the lineage graph that tasks, turns, sessions, rewinds and escalations are.
+"""The names of the lineage graph's nodes for tasks, turns, sessions, rewinds, escalations.
 
 Source: SAOP/RTES spec, 5.5.
 """

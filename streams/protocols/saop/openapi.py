@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of SAOP and RTES beside their routes and answers."""
+"""The part of the OpenAPI document for SAOP and RTES, beside their routes and responses."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from topology.saop import SAOP_REWIND_LOG
 
 
 def _rewind_order() -> Json:
-    """The members of a SaopRewind that the path does not say; one of task and commit is named."""
-    own = read_schema("saop/rewind")["properties"]
+    """Return the members of a SaopRewind that are not in the path; a task or a commit is named."""
+    rewind_members = read_schema("saop/rewind")["properties"]
     names = ("task_id", "git_hash", "rewind_id", "reason")
     phase = {"type": "string", "enum": ["apply", "prepare"], "default": "apply"}
-    said = {"task_id": {"type": "string"}, "git_hash": {"type": "null"}}
-    other = {"task_id": {"type": "null"}, "git_hash": {"type": "string"}}
+    by_task = {"task_id": {"type": "string"}, "git_hash": {"type": "null"}}
+    by_commit = {"task_id": {"type": "null"}, "git_hash": {"type": "string"}}
     order = {
         "type": "object",
-        "properties": {**{name: own[name] for name in names}, "phase": phase},
+        "properties": {**{name: rewind_members[name] for name in names}, "phase": phase},
         "anyOf": [
-            {"properties": said, "required": ["task_id"]},
-            {"properties": other, "required": ["git_hash"]},
+            {"properties": by_task, "required": ["task_id"]},
+            {"properties": by_commit, "required": ["git_hash"]},
         ],
     }
     return {"RewindOrder": order}

@@ -1,4 +1,4 @@
-"""SAOP and RTES as views, the gateway and `query` have them."""
+"""The query side of SAOP and RTES, for views, the gateway and `query`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The log of rewinds: shape, place, and where each rewind stands.
+"""The checks of the log of rewinds: shape, position, and the state of each rewind.
 
-Not derived again: which tasks moved, which rests on where the session stood, and when a prepared
-rewind had to lapse (a setting).
+Not derived again: which tasks were set back, which depends on the session's state, and when a
+prepared rewind had to expire (a setting).
 
 Source: SAOP/RTES spec, 4.6 and 5.3.
 """
@@ -28,7 +28,7 @@ from topology.machines.saop_rewind import MACHINE
 from topology.saop import REWINDS
 
 LAPSE = "lapse"
-"""Of a rewind that was prepared and never came: a fact besides the verdict on its command."""
+"""The phase of a fact about an expired rewind, besides the verdict on its command."""
 _MISPLACED = ("key_mismatch", "partition_mismatch")
 _STANDING = frozenset(
     rule.code
@@ -41,45 +41,45 @@ _STANDING = frozenset(
         rules.REWIND_LAPSED,
     )
 )
-"""Rules that speak of where the rewind stands."""
+"""Rules about the state of the rewind."""
 
 
-def logged(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
-    """`saop.rewind-log`."""
+def logged(fact: Fact, command: Message | None, context: CheckContext) -> Problems:
+    """Check a fact of `saop.rewind-log`."""
     value = fact.value or {}
     if value["phase"] != LAPSE and command is not None:
-        yield from _sent(fact, command, given)
+        yield from _sent(fact, command, context)
     key = composite(value["session_id"], value["rewind_id"].lower())
-    stands = given.seen.get("rewind", key)
-    if stands is None and fact.cut_off:
-        stands = value["state"]
-    stands = stands or MACHINE.initial
+    state = context.seen.get("rewind", key)
+    if state is None and fact.cut_off:
+        state = value["state"]
+    state = state or MACHINE.initial
     if value["verdict"] == "accepted":
-        after = step(MACHINE, stands, value["phase"])
-        told = f"{value['phase']} does not lead from {stands} to {value['state']}"
-        yield from check_that(fact.cut_off or after == value["state"], told)
-        given.seen.put(value["state"], "rewind", key)
-        given.owed.row(REWINDS, key, fact)
+        after = step(MACHINE, state, value["phase"])
+        message = f"{value['phase']} does not lead from {state} to {value['state']}"
+        yield from check_that(fact.cut_off or after == value["state"], message)
+        context.seen.put(value["state"], "rewind", key)
+        context.owed.row(REWINDS, key, fact)
     elif value["rule"] in _STANDING:
-        yield from check_equal("state", value["state"], stands)
+        yield from check_equal("state", value["state"], state)
 
 
-def _sent(fact: Fact, command: Message, given: CheckContext) -> Problems:
+def _sent(fact: Fact, command: Message, context: CheckContext) -> Problems:
     value, sent, record = fact.value or {}, command.value, command.record
     named = ("rewind_id", "session_id", "phase", "requested_by")
-    told = {name: sent[name] for name in named}
-    yield from check_members(value, {**told, "at": record.timestamp})
+    expected = {name: sent[name] for name in named}
+    yield from check_members(value, {**expected, "at": record.timestamp})
     problems = saop.validate_rewind(to_json("headrace.saop.SaopRewind", sent))
     if problems:
         yield from check_equal("rule", value["rule"], problems[0].rule)
         return
-    misplaced = partition_mismatch(record.key, sent["session_id"], record.partition, given)
-    if misplaced or value["rule"] in _MISPLACED:
-        yield from check_equal("rule", value["rule"], misplaced)
+    mismatch = partition_mismatch(record.key, sent["session_id"], record.partition, context)
+    if mismatch or value["rule"] in _MISPLACED:
+        yield from check_equal("rule", value["rule"], mismatch)
 
 
-def rewinds(rows: Rows, given: CheckContext) -> RowProblems:
+def rewinds(rows: Rows, context: CheckContext) -> RowProblems:
     for key, row in rows:
-        state = given.seen.get("rewind", key)
+        state = context.seen.get("rewind", key)
         if state != row["state"]:
             yield key, f"it is {row['state']}, the facts make it {state}"

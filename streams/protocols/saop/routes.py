@@ -1,4 +1,4 @@
-"""Turns, tasks, escalations and rewinds (saop spec, 6.1)."""
+"""The routes of turns, tasks, escalations and rewinds (saop spec, 6.1)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _plan(call: Call) -> Any:
 
 
 def _order(phase: str | None) -> SyncCommand:
-    """phase: confirm or abort; None for what the body says."""
+    """Return the command of a route.  phase: confirm or abort; None: the body has it."""
 
     def command(call: Call) -> Output:
         body = call.value() if phase is None else None
-        who = rewinds.UNAUTHENTICATED if call.caller is None else call.caller.principal
-        return rewinds.command_of(call.ids, phase, body, call.now, call.settings, who)
+        principal = rewinds.UNAUTHENTICATED if call.caller is None else call.caller.principal
+        return rewinds.command_of(call.ids, phase, body, call.now, call.settings, principal)
 
     return SyncCommand(SAOP_REWINDS, command, _fact)
 

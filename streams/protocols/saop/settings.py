@@ -10,7 +10,7 @@ from streams.settings.service import ServiceSettings, number, setting
 
 @dataclass(frozen=True, kw_only=True)
 class SaopSettings(ServiceSettings):
-    """What SAOP and RTES leave to whoever runs them."""
+    """The settings of SAOP and RTES."""
 
     saop_hold_turns: int = number(
         "SAOP_HOLD_TURNS", 64, "turns of a task that wait for those before them", 1, 10_000, True

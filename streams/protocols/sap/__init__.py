@@ -1,1 +1,1 @@
-"""SAP 2.0: tasks, outcomes, the constitutional cache, and what is learned from both."""
+"""SAP 2.0: tasks, outcomes, the constitutional cache, and learning from outcomes."""

@@ -1,4 +1,4 @@
-"""A task of SAP with its verdicts and outcomes, and the answers under a cacheKey."""
+"""The rows of a task with its verdicts and outcomes, and of a cacheKey, as of a past position."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from topology.sap import SAP_ACKS, SAP_CACHE, SAP_OUTCOMES, SAP_TASK_STATES, SAP
 
 _STORED = "stored"
 _FIXED = ("cacheState", "dispatched")
-"""Members of a task that stay as they were when it ended."""
+"""Members of a task that do not change after its end."""
 
 
 def task(looking: AsOfQuery) -> Rows:
@@ -33,7 +33,7 @@ def task(looking: AsOfQuery) -> Rows:
     steps = _steps(looking, task_id, live)
     count = looking.until(steps)
     rows: Rows = dict.fromkeys(step.row for step in steps[count:])
-    row = _folded(looking, steps[:count], sap_key(task_id))
+    row = _fold_task(looking, steps[:count], sap_key(task_id))
     if row is None or row["closedAt"] is None:
         rows[end_key(task_id)] = None
     elif live is not None:  # no fact says whether the cache's last answer was read before the end
@@ -42,8 +42,8 @@ def task(looking: AsOfQuery) -> Rows:
     return rows | {row_key: encoded}
 
 
-def _folded(looking: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row | None:
-    """The times are those of the decisions, which the steps know."""
+def _fold_task(looking: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row | None:
+    """Fold the steps to the task's row; its times are those of the decisions."""
     row: Row | None = None
     for step in steps:
         if FOLD.row_key(step.topic, step.value) != row_key:
@@ -61,7 +61,7 @@ def _folded(looking: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row | No
 
 
 def _steps(looking: AsOfQuery, task_id: str, live: Row | None) -> list[Step]:
-    """In the order of their times, an outcome behind what it came of."""
+    """Return the steps by time, each outcome after the step that caused it."""
     steps = [
         *_facts(looking, SAP_ACKS, key("sap ack", task_id)),
         *_facts(looking, SAP_VERDICTS, key("sap verdict", task_id)),
@@ -73,25 +73,28 @@ def _steps(looking: AsOfQuery, task_id: str, live: Row | None) -> list[Step]:
 
 
 def _facts(looking: AsOfQuery, topic: Topic, prefix: bytes) -> list[Step]:
-    """In the order of their partition."""
+    """Return the facts of a topic as steps, in the order of their partition."""
     steps = []
     for row_key, row in looking.view.scan(prefix):
         _, partition, offset = position_at_end(row_key)
         fact = value_of(topic, row)
         caused = looking.caused(fact["position"]) if topic is SAP_ACKS else ()
-        places = (looking.position_of(topic, partition, offset), *caused)
-        steps.append(Step(fact["at"], places, topic, fact, row_key))
+        positions = (looking.position_of(topic, partition, offset), *caused)
+        steps.append(Step(fact["at"], positions, topic, fact, row_key))
     return sorted(steps, key=lambda step: step.places[0])
 
 
 def _insert(
     steps: list[Step], looking: AsOfQuery, row_key: bytes, outcome: Any, live: Row | None
 ) -> None:
-    """Only a deadline's timer causes one that has no other step; it ends the task."""
+    """Insert an outcome after its cause.
+
+    Only an outcome of a deadline's timer has no other step as its cause; it ends the task.
+    """
     caused = looking.caused(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
-    behind = [n for n, step in enumerate(steps) if set(caused) & set(step.places)]
-    if behind:
-        at, index = steps[behind[-1]].at, behind[-1] + 1
+    causes = [n for n, step in enumerate(steps) if set(caused) & set(step.places)]
+    if causes:
+        at, index = steps[causes[-1]].at, causes[-1] + 1
     else:
         at = live["closedAt"] if live is not None and live["closedAt"] else 0
         index = next((n for n, step in enumerate(steps) if step.at > at), len(steps))
@@ -99,7 +102,7 @@ def _insert(
 
 
 def cached(looking: AsOfQuery) -> Rows:
-    """Versions, each as of the verdict that says that it was stored."""
+    """Return the versions of a cache key, each as of the verdict that it was stored."""
     cache_key = looking.ids["cacheKey"]
     rows: Rows = {}
     for row_key, row in looking.view.scan(key("sap cache", cache_key)):
@@ -120,5 +123,5 @@ def cached(looking: AsOfQuery) -> Rows:
 
 def _refusal(looking: AsOfQuery, row_key: bytes) -> Step:
     at, partition, offset = position_at_end(row_key)
-    verdict_place = looking.position_of(SAP_VERDICTS, partition, offset)
-    return Step(at, (verdict_place,), SAP_VERDICTS, {"verdict": REFUSED}, row_key)
+    verdict_position = looking.position_of(SAP_VERDICTS, partition, offset)
+    return Step(at, (verdict_position,), SAP_VERDICTS, {"verdict": REFUSED}, row_key)

@@ -1,7 +1,7 @@
-"""Acknowledgements, verdicts of the cache, outcomes: shapes, hashes, partitions, duplicates, ends.
+"""Checks of acks, cache verdicts and outcomes: shapes, hashes, partitions, duplicates, ends.
 
 Not derived again: checks of the constitution, whose text may have changed (`headrace sap-explain`
-evaluates a task under the present one), rate limits, authorizations, and what was learned.
+evaluates a task under the present one), rate limits, authorizations, and learned values.
 
 Source: SAP spec, 3.1, 5.2 to 5.4.
 """
@@ -30,7 +30,7 @@ _PARTITION_RULES = ("key_mismatch", "partition_mismatch")
 _QUEUED = "QUEUED"
 
 
-def ack(fact: Fact, message: Message | None, given: CheckContext) -> Problems:
+def ack(fact: Fact, message: Message | None, context: CheckContext) -> Problems:
     """Check a fact of `sap.acks`."""
     value = fact.value or {}
     status = "NACK" if value["verdict"] == "rejected" else "ACK"
@@ -52,39 +52,39 @@ def ack(fact: Fact, message: Message | None, given: CheckContext) -> Problems:
     if command.problems:
         yield from check_equal("rule", value["rule"], command.problems[0].rule)
         return
-    mismatch = partition_mismatch(record.key, command.known_id, record.partition, given)
+    mismatch = partition_mismatch(record.key, command.known_id, record.partition, context)
     if mismatch or value["rule"] in _PARTITION_RULES:
         yield from check_equal("rule", value["rule"], mismatch)
         return
-    yield from _repeated(fact, command, given)
+    yield from _repeated(fact, command, context)
 
 
-def _repeated(fact: Fact, command: Command, given: CheckContext) -> Problems:
-    """Check that a duplicate names the accepted record, and that both say the same."""
+def _repeated(fact: Fact, command: Command, context: CheckContext) -> Problems:
+    """Check that a duplicate names the accepted record, and that both have the same content."""
     value = fact.value or {}
     if value["verdict"] == "accepted":
-        given.seen.put(command.sha256, "sap", command.cause)
+        context.seen.put(command.sha256, "sap", command.cause)
         if command.kind == "task":
             state_key = ("sap-state", command.known_id)
-            first = given.seen.get(*state_key) is None
+            first = context.seen.get(*state_key) is None
             yield from check_that(first, "this task was accepted before")
-            given.seen.put(_QUEUED, *state_key)
+            context.seen.put(_QUEUED, *state_key)
     elif value["verdict"] == "duplicate":
-        known = given.seen.get("sap", value["duplicateOf"])
+        known = context.seen.get("sap", value["duplicateOf"])
         message = f"it does not say the same as {value['duplicateOf']}"
         yield from check_that(known in (None, command.sha256), message)
 
 
-def outcome(fact: Fact, message: Message | None, given: CheckContext) -> Problems:
+def outcome(fact: Fact, message: Message | None, context: CheckContext) -> Problems:
     """Check a fact of `sap.outcomes`: numbered, along the machine, none after the end."""
     value = fact.value or {}
     meta = orjson.loads(value["meta_json"])["headrace"]
     task_id, state = value["taskId"].lower(), value["status"]
-    yield from check_sequence("outcome", (task_id,), meta["seq"], given)
-    before = given.seen.get("sap-state", task_id)
+    yield from check_sequence("outcome", (task_id,), meta["seq"], context)
+    before = context.seen.get("sap-state", task_id)
     if before is not None and before != state:
         problem = f"no step leads from {before} to {state}"
         yield from check_that(reachable(MACHINE, before, state), problem)
     elif before is not None:
         yield from check_that(state not in MACHINE.terminal, "the task had ended")
-    given.seen.put(state, "sap-state", task_id)
+    context.seen.put(state, "sap-state", task_id)

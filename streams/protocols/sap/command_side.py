@@ -1,4 +1,4 @@
-"""SAP 2.0 as a worker, `play` and `verify` have it."""
+"""The command side of SAP 2.0, for a worker, `play` and `verify`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One decision of SAP: its cause and time, the constitution, and the ids it gives out."""
+"""The context of one decision of SAP: its cause, its time, the constitution and new ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams.protocols.sap.constitution import constitution_of
 
 
 class DecisionContext(Decision):
-    """What the tasks' and the cache's decisions rest on, and what they write in its name."""
+    """The context of a decision of the task or cache processor: also settings and constitution."""
 
     __slots__ = ("_ids", "constitution")
 
@@ -23,14 +23,14 @@ class DecisionContext(Decision):
         self._ids = 0
 
     def next_id(self) -> str:
-        """Return the next of the ids that this decision makes."""
-        made = uuid5_url(f"headrace:sap:{self.cause}:{self._ids}")
+        """Return the next id of this decision."""
+        id = uuid5_url(f"headrace:sap:{self.cause}:{self._ids}")
         self._ids += 1
-        return made
+        return id
 
     def setting(self, name: str) -> Any:
         return self.work.settings[f"SAP_{name}"]
 
     def time(self) -> str:
-        """Return the decision's time in the protocol's form, cut down to the second."""
+        """Return the decision's time in the protocol's form, truncated to the second."""
         return sap.protocol_time(self.at)

@@ -1,8 +1,8 @@
-"""Tasks of SAP: `sap.task-states`, of what was accepted, what the cache said and what came of it.
+"""The fold of SAP tasks: `sap.task-states` from acks, verdicts of the cache and outcomes.
 
-An outcome is published with the decision on the result, signal or verdict of the cache that it
-comes of, so the times of those are its own; those of a deadline that a timer found stand in the
-outcome to the second only, and no fact says when a task began.  So times are not folded.
+An outcome is published with the decision on the result, signal or cache verdict that caused it, so
+its times are those of the decision.  An outcome of a deadline's timer has its time to the second
+only, and no fact records when a task began.  So times are not folded.
 
 Source: SAP spec, 5.1 to 5.4.
 """
@@ -34,13 +34,13 @@ def row_key(topic: Topic, fact: Fact) -> str | None:
 
 def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
     if topic is SAP_ACKS:
-        return _first(fact, commands)
+        return _apply_ack(fact, commands)
     if row is None:
         return None
-    return _answered(row, fact) if topic is SAP_VERDICTS else _published(row, fact)
+    return _apply_cache_verdict(row, fact) if topic is SAP_VERDICTS else _apply_outcome(row, fact)
 
 
-def _first(ack: Fact, commands: Commands) -> Row:
+def _apply_ack(ack: Fact, commands: Commands) -> Row:
     command = commands(ack["position"])
     if command is None:
         raise CommandGone(ack["position"])
@@ -60,8 +60,8 @@ def _first(ack: Fact, commands: Commands) -> Row:
     }
 
 
-def _answered(row: Row, verdict: Fact) -> Row:
-    """A verdict of the cache."""
+def _apply_cache_verdict(row: Row, verdict: Fact) -> Row:
+    """Return the row after a verdict of the cache."""
     name = verdict["verdict"]
     if name == "stored":
         return {**row, "storedVersion": verdict["version"]}
@@ -75,14 +75,14 @@ def _answered(row: Row, verdict: Fact) -> Row:
         return row
     if name == "waiting":
         return {**row, "cacheState": "waiting"}
-    if name not in _UNANSWERED:  # a hit; the outcome says of one that is used
+    if name not in _UNANSWERED:  # a hit; the outcome records whether it is used
         return {**row, "cacheState": "hit" if row["state"] == "QUEUED" else "missed"}
     dispatched = row["dispatched"] or row["accepted"]["mode"] == "prefer"
     more = {"flightLeader": verdict["leader"], "dispatched": dispatched}
     return {**row, "cacheState": "missed", **more}
 
 
-def _published(row: Row, outcome: Fact) -> Row:
+def _apply_outcome(row: Row, outcome: Fact) -> Row:
     meta = orjson.loads(outcome["meta_json"])["headrace"]
     after = {
         **row,
@@ -94,7 +94,7 @@ def _published(row: Row, outcome: Fact) -> Row:
     if meta["rule"] == "cache_hit":
         cache = outcome["constitutionalEvidence"]["cache"]
         after |= {"cacheState": "hit", "hitVersion": cache["version"]}
-    elif meta["cause"] == row["position"]:  # it ended with its first steps
+    elif meta["cause"] == row["position"]:  # it ended in the decision that accepted it
         after |= {"cacheState": "none", "dispatched": False}
     if meta["agentStatus"] is not None:
         metrics, producer = outcome["metrics_json"], outcome["producer"]
@@ -105,10 +105,11 @@ def _published(row: Row, outcome: Fact) -> Row:
 
 
 def _undetermined(row: Row) -> frozenset[str]:
-    """Return the members that tell of the cache, for a task that ended while it was asked.
+    """Return the members that depend on the cache, for a task that ended during its lookup.
 
-    What the cache says is on the log before the task reads it.  A task that ended meanwhile, by a
-    signal or its deadline, takes no notice, and no order of facts on the log says so; its row does.
+    The cache's verdict is on the log before the task reads it.  A task that ended before that, by a
+    signal or its deadline, ignores it.  The order of facts on the log does not show this; its row
+    does.
     """
     is_unread = row["state"] in MACHINE.terminal and row["cacheState"] in ("lookup", "waiting")
     return _OF_CACHE if is_unread else frozenset()

@@ -1,4 +1,4 @@
-"""What users may send: each kind of envelope, its topic, and who may send it."""
+"""The ingress topics of SAP: the kind of their envelopes, and the permitted senders."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from schemas import Problem, validate
 from schemas.sap.rules import FORBIDDEN
 from streams.access.sender import own_name
-from streams.processing.ingress import EnvelopeType, IngressTopic, as_sent
+from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_unchanged
 from streams.settings.service import ServiceSettings
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
@@ -15,12 +15,12 @@ MAX_ERRORS = 1000
 
 
 def _kind(name: str) -> EnvelopeType:
-    """A kind of envelope of SAP: nothing is filled in, and unknown members are kept."""
+    """Return a kind of envelope of SAP: nothing is filled in, and unknown members are kept."""
 
     def problems(value: Any, settings: ServiceSettings) -> list[Problem]:
         return validate(f"sap.{name}", value)
 
-    return EnvelopeType(f"sap.{name}", as_sent, problems, MAX_ERRORS, not_json="bad_json")
+    return EnvelopeType(f"sap.{name}", prepare_unchanged, problems, MAX_ERRORS, not_json="bad_json")
 
 
 TASK, RESULT, SIGNAL = KINDS = (_kind("task"), _kind("result"), _kind("signal"))

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of SAP 2.0 beside its routes and answers."""
+"""The part of the OpenAPI document for SAP 2.0, beside its routes and responses."""
 
 from __future__ import annotations
 

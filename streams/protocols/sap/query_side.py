@@ -1,4 +1,4 @@
-"""SAP 2.0 as views, the gateway and `query` have it."""
+"""The query side of SAP 2.0, for views, the gateway and `query`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SAP 2.0: tasks, results, signals, vetted answers, learning (sap spec, 6.1)."""
+"""The routes of SAP 2.0: tasks, results, signals, cached answers, learning (sap spec, 6.1)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from schemas import Problem
 from schemas.sap import rules
 from streams.access.callers import Role
-from streams.api.correlation import shared
+from streams.api.correlation import response_header
 from streams.api.problems import Response
 from streams.api.route import (
-    MOST_AT_ONCE,
+    MAX_VALUES,
     AwaitOutcome,
     Call,
     Produce,
@@ -29,9 +29,7 @@ from topology.declarations import Topic
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 _CACHE = "/v1/sap/cache/{cacheKey}"
-_EMPTY = Problem(
-    "out_of_range", "", f"A list has 1 to {MOST_AT_ONCE} envelopes; this one is empty."
-)
+_EMPTY = Problem("out_of_range", "", f"A list has 1 to {MAX_VALUES} envelopes; this one is empty.")
 _STATUSES = tuple(sorted({status for _, status in rules.REFUSALS.values()} - {422}))
 _TERMS = ProduceOptions(_EMPTY, correlated=True, too_large="too_large")
 
@@ -49,13 +47,13 @@ def _produce(
     awaits: str,
     answer: Callable[[ReadOnlyStore, Mapping[str, Any], str], Response | None],
 ) -> Produce:
-    """Return what takes envelopes of a topic.  answer: to a sender who waits."""
+    """Return the action that accepts envelopes of a topic.  answer: for a sender who waits."""
 
-    def answered(call: Call, envelope: Any, cause: str) -> Response | None:
+    def respond(call: Call, envelope: Any, cause: str) -> Response | None:
         return answer(call.view, envelope, cause)
 
     wait = AwaitOutcome(
-        awaits, "SapPending", "SapAck", _most_s, _row, answered, tasks.pending_response, _STATUSES
+        awaits, "SapPending", "SapAck", _most_s, _row, respond, tasks.pending_response, _STATUSES
     )
     return Produce(topic, _TERMS, wait)
 
@@ -92,7 +90,7 @@ ROUTES: tuple[Route, ...] = (
         "get_task",
         Query(
             lambda call: tasks.task(call.view, **call.ids),
-            lambda body: shared([body]),
+            lambda body: response_header([body]),
             past=as_of.task,
         ),
         "one task: where it stands, what was sent about it, and its outcomes",

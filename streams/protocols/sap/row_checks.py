@@ -1,13 +1,13 @@
-"""Rows of SAP that are checked against each other.
+"""The checks of SAP's rows against each other.
 
 | table | what is verified |
 |---|---|
-| sap.cache | every record has its hash and that of the one before; no version is missing |
+| sap.cache | every record has its hash and that of the previous one; no version is missing |
 | sap.heuristics | no version is missing |
 | sap.learning | it counts every task that has ended, under its kind |
 
-What a task teaches is on the log before it is learned from, so the last of these holds where the
-learning task has read all that there is and no task goes on meanwhile.
+The signals of a task are on the log before they are learned from, so the last check requires that
+the learning task has read the whole topic and no task is running.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from topology.sap import (
 from topology.topics import dead_letters_of
 
 FIRST = "0" * 64
-"""What the first version has as the hash of the one before."""
+"""The `previousSha256` of the first version."""
 
 
-def cache(rows: Rows, given: CheckContext) -> RowProblems:
+def cache(rows: Rows, context: CheckContext) -> RowProblems:
     cache_key, version, before = "", 0, FIRST
     for key, row in rows:
         if row["cacheKey"] != cache_key:
@@ -53,7 +53,7 @@ def cache(rows: Rows, given: CheckContext) -> RowProblems:
         version, before = row["version"], sha256
 
 
-def heuristics(rows: Rows, given: CheckContext) -> RowProblems:
+def heuristics(rows: Rows, context: CheckContext) -> RowProblems:
     last: dict[str, int] = {}
     for key, row in rows:
         before = last.get(row["capability"], 0)
@@ -63,7 +63,7 @@ def heuristics(rows: Rows, given: CheckContext) -> RowProblems:
 
 
 class _Kind(NamedTuple):
-    """Tasks of one kind that have ended.  task: that keeps its row."""
+    """The ended tasks of one kind.  task: the worker task with its row."""
 
     task: int
     key: str

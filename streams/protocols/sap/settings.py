@@ -14,7 +14,7 @@ LEARNING = ("apply", "observe")
 
 @dataclass(frozen=True, kw_only=True)
 class SapSettings(ServiceSettings):
-    """What SAP leaves to whoever runs it."""
+    """The settings of SAP."""
 
     sap_constitution: Path | None = setting(
         "SAP_CONSTITUTION",

@@ -1,7 +1,7 @@
-"""The row of a task, SapTaskState: as it is first, and what each outcome changes in it.
+"""The row of a task, SapTaskState: its first content, and what each outcome changes.
 
-The processor writes rows with these functions, and the fold makes them from facts.  The order in
-which facts change a row is stated by each of the two alone, since `verify` compares them.
+The processor writes rows with these functions, and the fold derives them from facts.  Each of the
+two has its own code for the order in which facts change a row, since `verify` compares them.
 
 Source: SAP spec, 5.1 and 5.3.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from streams.engine.processor import AvroValue
 
 MAX_ENDPOINT = 1024
-"""Characters of an endpoint to which an answer can be sent: of a text of the protocol (spec 2)."""
+"""Maximum characters of an endpoint for replies: those of a text of the protocol (spec 2)."""
 
 
 def _error_code(outcome: Mapping[str, Any]) -> Any:

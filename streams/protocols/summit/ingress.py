@@ -8,7 +8,7 @@ from typing import Any
 from schemas import Problem, summit
 from schemas.summit import rules
 from streams.access.sender import own_name, own_name_or_operator
-from streams.processing.ingress import EnvelopeType, IngressTopic, as_sent
+from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_unchanged
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 MAX_ERRORS = 1000
@@ -23,7 +23,7 @@ def _envelope_type(
     """Return an envelope type of Summit: no members are filled in, and unknown ones are refused."""
     return EnvelopeType(
         f"summit.{name}",
-        as_sent,
+        prepare_unchanged,
         lambda value, _: check(value),
         MAX_ERRORS,
         not_json=rules.JSON_PARSE.code,

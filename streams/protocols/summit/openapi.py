@@ -22,9 +22,9 @@ from streams.api.openapi import (
     TEXT,
     VERSION,
     Json,
-    answer,
-    closed,
-    problems,
+    closed_object,
+    json_response,
+    problem_responses,
     ref,
     wait_headers,
 )
@@ -47,14 +47,14 @@ def _components() -> Json:
     reply = {"anyOf": [ref("SummitResult"), ref("SummitRefusal")]}
     return {
         "SummitRequest": _request_schema(),
-        "SummitResult": closed({"jsonrpc": VERSION, "id": ID, "result": {"type": "object"}}),
+        "SummitResult": closed_object({"jsonrpc": VERSION, "id": ID, "result": {"type": "object"}}),
         "SummitRefusal": _refusal_schema(),
         "SummitReplies": {"anyOf": [reply, {"type": "array", "items": reply, "minItems": 1}]},
     }
 
 
 def _post_operation(describe: DescribeParameter) -> Json:
-    response = answer(ref("SummitReplies"), "Every outcome of JSON-RPC.")
+    response = json_response(ref("SummitReplies"), "Every outcome of JSON-RPC.")
     response["headers"] = {**APPLIED, **_POSITION_HEADERS}
     several = {"type": "array", "items": ref("SummitRequest"), "minItems": 1, "maxItems": 100}
     body = {"anyOf": [ref("SummitRequest"), several]}
@@ -70,7 +70,7 @@ def _post_operation(describe: DescribeParameter) -> Json:
         "responses": {
             "200": response,
             "204": {"description": "There were notifications alone.", "headers": _POSITION_HEADERS},
-            **problems(400, 408, 413, 415, 422, 504),
+            **problem_responses(400, 408, 413, 415, 422, 504),
         },
     }
 
@@ -78,14 +78,14 @@ def _post_operation(describe: DescribeParameter) -> Json:
 def _request_schema() -> Json:
     method = {"type": "string", "enum": list(METHODS)}
     members = {"jsonrpc": VERSION, "id": ID, "method": method, "params": {"type": "object"}}
-    return closed(members, optional=("id", "params"))
+    return closed_object(members, optional=("id", "params"))
 
 
 def _refusal_schema() -> Json:
     code = {"type": "integer", "enum": sorted(NAMES)}
     data = {"type": "object", "properties": {"rule": TEXT}, "required": ["rule"]}
-    error = closed({"code": code, "message": TEXT, "data": data})
-    return closed({"jsonrpc": VERSION, "id": ID_OR_NULL, "error": error})
+    error = closed_object({"code": code, "message": TEXT, "data": data})
+    return closed_object({"jsonrpc": VERSION, "id": ID_OR_NULL, "error": error})
 
 
 def _examples() -> Json:

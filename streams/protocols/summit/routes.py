@@ -41,7 +41,7 @@ _VERDICTS = AwaitVerdicts("SummitVerdicts", _max_wait_s, runs.verdict)
 
 
 def _produce(topic: Topic, *others: str) -> Produce:
-    return Produce(topic, ProduceOptions(most=MAX_RECORDS, others=others), _VERDICTS)
+    return Produce(topic, ProduceOptions(max_values=MAX_RECORDS, others=others), _VERDICTS)
 
 
 def _query(query: Callable[..., Any], *, paged: bool = False) -> Query:

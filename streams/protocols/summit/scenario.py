@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from streams.api.media import JSON_TYPE, check_type, text_of
-from streams.api.problems import Response, failed, problem
+from streams.api.media import JSON_TYPE, body_bytes, check_type
+from streams.api.problems import Response, error_response, problem
 from streams.api.protocol import PlayContext
 from streams.api.route import Refused
 from streams.asap.blocking import run_without_loop
@@ -59,7 +59,7 @@ def answer(
     """
     if (method, path) != ("POST", PATH):
         return None
-    text = text_of(body)
+    text = body_bytes(body)
     try:
         check_type(headers, (JSON_TYPE,))
         if len(text) > MAX_BODY_BYTES:
@@ -70,5 +70,5 @@ def answer(
     except Refused as exc:
         return exc.response
     except HeadraceError as exc:
-        return failed(exc)
+        return error_response(exc)
     return Response(reply.status, reply.body, reply.headers)

@@ -12,7 +12,7 @@ from streams.access.callers import Caller
 from streams.engine.records import Output
 from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
 from streams.ingress import senders
-from streams.processing.encode import as_it_is
+from streams.processing.encode import encode_value
 from streams.protocols.summit.queries import runs
 from streams.routes.produce import trace_of
 from streams.summit.rpc.errors import (
@@ -86,7 +86,7 @@ async def send(
 
 def _output(host: Host, value: Json, headers: Mapping[str, str]) -> Output | RpcError:
     try:
-        output = as_it_is(SUMMIT_CALLS, value, host.settings)
+        output = encode_value(SUMMIT_CALLS, value, host.settings)
     except InvalidInput as exc:
         return rule_violation(exc.problems[0])
     except ShapeError as exc:

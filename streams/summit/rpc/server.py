@@ -76,7 +76,7 @@ class Server:
         preferred = prefer.wait_s(headers, settings.summit_wait_max_s)
         if preferred is None:
             return settings.summit_wait_s, {}
-        return preferred, prefer.applied(preferred) if logged else {}
+        return preferred, prefer.applied_header(preferred) if logged else {}
 
     async def _answer_all(
         self, requests: Requests, sent: Sequence[SentRequest], deadlines: Deadlines

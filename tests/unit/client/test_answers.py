@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schemas import Problem
-from streams.api.problems import Response, failed, no_route, problem
+from streams.api.problems import Response, error_response, no_route, problem
 from streams.client.answers import GatewayResponse, unanswered, unsent
 from streams.client.outbox import RecordEncoder
 from streams.client.transport import ProduceRequest
@@ -58,7 +58,7 @@ def received(response: Response) -> GatewayResponse:
 
 @pytest.mark.parametrize("error", READ_ERRORS, ids=lambda error: type(error).__name__)
 def test_the_error_of_a_read(error: HeadraceError) -> None:
-    back = unanswered(received(failed(error)), "apc.packets/1/23")
+    back = unanswered(received(error_response(error)), "apc.packets/1/23")
     assert type(back) is type(error)
     assert str(back) == str(error)
     assert getattr(back, "lag", None) == getattr(error, "lag", None)
@@ -112,7 +112,7 @@ def test_an_answer_of_something_else(status: int, kind: type[HeadraceError], bod
     ],
 )
 def test_the_error_of_a_send(error: HeadraceError, kind: type[HeadraceError]) -> None:
-    assert type(unsent(received(failed(error)), PARCEL)) is kind
+    assert type(unsent(received(error_response(error)), PARCEL)) is kind
 
 
 def test_too_many_requests_are_no_unknown_outcome() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from streams.api.route import MOST_AT_ONCE
+from streams.api.route import MAX_VALUES
 from streams.client.batches import MOST_BYTES, Batches, Outcome
 from streams.client.transport import ProduceRequest
 from streams.client.values import parcel_of
@@ -43,7 +43,7 @@ def test_a_thousand_sends_take_few_deliveries_and_keep_their_order(run: Run) -> 
         batches = Batches(way.deliver)
         positions = await asyncio.gather(*[batches.send(parcel(n)) for n in range(2500)])
         assert positions == [[str(n)] for n in range(2500)]
-        assert sizes(way) == [MOST_AT_ONCE, MOST_AT_ONCE, 500]
+        assert sizes(way) == [MAX_VALUES, MAX_VALUES, 500]
         order = [one.values[0] for batch in way.batches for one in batch]
         assert order == list(range(2500))
 
@@ -65,7 +65,7 @@ def test_what_comes_meanwhile_leaves_together(run: Run) -> None:
     run(test())
 
 
-@pytest.mark.parametrize("one", [["x" * MOST_BYTES], [1] * MOST_AT_ONCE])
+@pytest.mark.parametrize("one", [["x" * MOST_BYTES], [1] * MAX_VALUES])
 def test_a_large_parcel_goes_alone(run: Run, one: list[object]) -> None:
     async def test() -> None:
         way = Way()

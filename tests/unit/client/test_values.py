@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import parse_ijson
-from streams.api.route import MOST_AT_ONCE
+from streams.api.route import MAX_VALUES
 from streams.client.values import context_of, parcel_of, target_of
 from streams.engine.records import LogRecord
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
@@ -56,10 +56,10 @@ def test_a_list_that_refers_to_itself_is_not_json() -> None:
 
 
 def test_at_most_a_thousand_at_once() -> None:
-    values = [1] * (MOST_AT_ONCE + 1)
+    values = [1] * (MAX_VALUES + 1)
     with pytest.raises(OutputTooLarge, match="send fewer"):
         parcel_of("apc.packets", values, True, None)
-    assert len(parcel_of("apc.packets", values[1:], True, None).texts) == MOST_AT_ONCE
+    assert len(parcel_of("apc.packets", values[1:], True, None).texts) == MAX_VALUES
 
 
 @pytest.mark.parametrize("topic", ["apc.events", "nowhere", ""])

@@ -8,7 +8,7 @@ from schemas import decode, to_json
 from streams.engine.records import Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.ingress.edges import ingress_topic_of
-from streams.processing.encode import as_it_is, to_output
+from streams.processing.encode import encode_value, to_output
 from streams.processing.key_blocks import Blocks
 from streams.settings import Settings
 from tests.unit.envelopes import idea, transition
@@ -181,19 +181,19 @@ def test_a_bad_turn_or_rewind_is_refused_by_its_rule(topic: str) -> None:
 
 
 def test_as_the_service_only_avro_has_to_approve() -> None:
-    output = as_it_is(APC_PACKETS, idea(confidence=2), SETTINGS)
+    output = encode_value(APC_PACKETS, idea(confidence=2), SETTINGS)
     assert json_of(output, "headrace.apc.ApcPacket")["confidence"] == 2
 
 
 def test_as_the_service_the_origin_stays() -> None:
-    output = as_it_is(RTES_RAW, transition() | {"origin": "apc"}, SETTINGS)
+    output = encode_value(RTES_RAW, transition() | {"origin": "apc"}, SETTINGS)
     assert json_of(output, "headrace.rtes.RtesEvent")["origin"] == "apc"
 
 
 @pytest.mark.parametrize("changes", [{"sender": ...}, {"confidence": "high"}, {"packet_type": "X"}])
 def test_what_avro_cannot_carry_is_refused_as_the_service_too(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        as_it_is(APC_PACKETS, idea(**changes), SETTINGS)
+        encode_value(APC_PACKETS, idea(**changes), SETTINGS)
 
 
 @pytest.mark.parametrize("topic", ["apc.events", "apc.packets.dlq", "nonsense"])

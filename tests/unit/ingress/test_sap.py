@@ -16,7 +16,7 @@ from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.ingress.edges import ingress_topic_of
 from streams.ingress.kinds import kind_of
-from streams.processing.encode import as_it_is, to_output
+from streams.processing.encode import encode_value, to_output
 from streams.settings import Settings
 from tests.unit.schemas import examples
 from topology import topics
@@ -61,7 +61,7 @@ def test_a_bad_envelope_is_refused_by_its_rule(topic: str) -> None:
 def test_as_the_service_what_breaks_rules_goes_on_the_log_for_the_processor(topic: Topic) -> None:
     folder = TOPICS[topic.name]
     cases = examples.invalid(folder)
-    value = as_it_is(topic, cases["bad_enum"]["envelope"], SETTINGS).value
+    value = encode_value(topic, cases["bad_enum"]["envelope"], SETTINGS).value
     validation = sap.judge(folder[4:-1], decode(value, topic.record or "").value)
     assert [problem.rule for problem in validation.problems] == ["bad_enum"]
 
@@ -70,7 +70,7 @@ def test_what_avro_cannot_carry_has_the_rule_of_the_protocol() -> None:
     cases = examples.invalid("sap/tasks")
     for name in ("missing_field", "bad_type_number", "missing_field_issuer"):
         with pytest.raises(InvalidInput) as caught:
-            as_it_is(SAP_TASKS, cases[name]["envelope"], SETTINGS)
+            encode_value(SAP_TASKS, cases[name]["envelope"], SETTINGS)
         problem = caught.value.problems[0]
         assert (problem.rule, problem.path) == (cases[name]["rule"], cases[name]["path"])
 

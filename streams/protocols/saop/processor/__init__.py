@@ -1,4 +1,4 @@
-"""The saop processor: puts the turns of each task in order and watches for stuck agents."""
+"""The saop processor: it orders the turns of each task and detects stuck agents."""
 
 from streams.protocols.saop.processor.processor import SaopProcessor
 

@@ -1,8 +1,8 @@
 """The Entropy Detector: whether an agent loses confidence or repeats itself.
 
-Values in, values out.  A `DetectorState` is what is remembered of one agent in one task; `observe`
-takes the agent's next logged turn.  An episode is reported once: when a detector's condition comes
-to hold.  Sums and differences are rounded to 9 decimals before they are compared, so that
+Its functions are pure.  A `DetectorState` is the state of one agent in one task; `observe` takes
+the agent's next logged turn.  An episode is reported once, when a detector's condition becomes
+true.  Sums and differences are rounded to 9 decimals before they are compared, so that
 binary fractions decide nothing.
 
 Source: SAOP/RTES spec, 4.2.
@@ -25,7 +25,7 @@ OUTCOMES: Mapping[str, str] = {
     REPETITION: "strategy_pivot",
     FAILURES: "paused_for_intervention",
 }
-"""What each detector asks for."""
+"""The action that each detector requests."""
 
 _DECIMALS = 9
 
@@ -36,11 +36,11 @@ class Observation(NamedTuple):
 
 
 class DetectorState(NamedTuple):
-    """State that is remembered of one agent's logged turns in one task.
+    """The state of one agent's logged turns in one task.
 
-    window: the latest, as many as the wider rule looks at.  run: the latest turns of the current
-    run of equal observations, as many as make an episode; run_length: how long that run is.
-    confidence_open, repetition_open: the episode is on and has been reported.
+    window: the latest turns, as many as the wider rule needs.  run: the latest turns of the current
+    run of equal observations, as many as make an episode; run_length: the length of that run.
+    confidence_open, repetition_open: the episode is open and has been reported.
     """
 
     window: tuple[Observation, ...] = ()
@@ -52,7 +52,7 @@ class DetectorState(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """The settings of 6.7 that the detectors of turns go by."""
+    """The settings of 6.7 for the detectors of turns."""
 
     window: int
     slope: float
@@ -147,7 +147,7 @@ def _confidence(window: tuple[Observation, ...], limits: Thresholds) -> Episode 
 
 
 def _slope(window: tuple[Observation, ...], limits: Thresholds) -> float | None:
-    """Return the slope, if the first rule holds."""
+    """Return the slope, if the first rule applies."""
     if len(window) < limits.window or window[-1].confidence > limits.ceiling:
         return None
     slope = slope_of([turn.confidence for turn in window])
@@ -155,7 +155,7 @@ def _slope(window: tuple[Observation, ...], limits: Thresholds) -> float | None:
 
 
 def _decline(window: tuple[Observation, ...], limits: Thresholds) -> float | None:
-    """Return the decline, if the second rule holds."""
+    """Return the decline, if the second rule applies."""
     if len(window) <= limits.declines:
         return None
     decline = decline_of([turn.confidence for turn in window])

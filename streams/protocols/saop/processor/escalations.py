@@ -1,4 +1,4 @@
-"""Escalations of agents and tasks that are stuck, and what signals do.
+"""Escalations of stuck agents and tasks, and the handling of signals about tasks.
 
 Source: SAOP/RTES spec, 2.3 (SaopEscalation) and 4.2.
 """
@@ -30,7 +30,7 @@ from topology.saop import SAOP_DETECTORS, SAOP_ESCALATIONS
 
 AGENTS: Sequence[str] = get_args(AgentId)
 _FIRST = 2
-"""A turn's own facts are its verdict, its log record, then its escalations."""
+"""The facts of a turn are its verdict, its log record, then its escalations."""
 
 _EMPTY: Mapping[str, Any] = {
     "session_id": None,
@@ -71,7 +71,7 @@ def _evidence(episode: Episode) -> AvroValue:
 
 
 def report_failures(message: Message, decision: Decision) -> None:
-    """Report a task that has failed as often as is escalated."""
+    """Report a task whose failures have reached the limit for an escalation."""
     signal = message.value
     copied = ("task_id", "session_id", "failures", "first_sequence", "last_sequence")
     evidence = {name: signal[name] for name in copied} | {
@@ -84,7 +84,7 @@ def report_failures(message: Message, decision: Decision) -> None:
 
 
 def forget(task_id: str, work: ProcessorContext) -> None:
-    """Forget the state of a task that was turned back: its agents are watched anew."""
+    """Delete the detector state of a task that was set back, so that its agents start again."""
     rows, keys = work.rows(SAOP_DETECTORS), [composite(task_id, agent) for agent in AGENTS]
     rows.load(keys)
     for key in keys:

@@ -1,8 +1,8 @@
-"""Write the turns that were put in order: the log, its lineage, what the detectors find.
+"""The writing of released turns: the log, its lineage, and the findings of the detectors.
 
-The turns of one task are written in the order of its queue, up to a bound in bytes at a time: 64
-turns of a megabyte that were held together would otherwise be too much for one transaction.  The
-rest is written with the next record of the task, or by a timer that is due at once.
+The turns of one task are written in the order of its queue, up to a limit in bytes at a time: 64
+held turns of a megabyte each would be too much for one transaction.  The remaining turns are
+written with the next record of the task, or by a timer that is due at once.
 
 Source: SAOP/RTES spec, 5.1.
 """
@@ -32,11 +32,11 @@ from topology.retention import KIB, MIB
 from topology.saop import SAOP_DETECTORS, SAOP_LOG, SAOP_TURNS_HELD
 
 HOLD, WRITE = "saop.held", "saop.write"
-"""Timers: a turn has been held for its time; the queue of a task is to be written."""
+"""Timers: a held turn is due; the queue of a task must be written."""
 
 BUDGET_BYTES = 32 * MIB
 _OVERHEAD = 4 * KIB
-"""Bytes that a turn causes besides its own: names in keys, headers, edges and rows."""
+"""Bytes written for a turn besides its value: names in keys, headers, edges and rows."""
 
 
 class WriteBudget:
@@ -123,9 +123,9 @@ def _turns(
 def _put_held(
     task_id: str, order: TurnOrder, turn: AcceptedTurn, work: ProcessorContext
 ) -> Decision:
-    """Keep a turn that is not written yet; return the context in which that is done."""
+    """Store a turn that is not written yet; return the decision that does so."""
     index = turn.value["turn_index"]
-    due_at = next((each.due_at for each in order.held if each.turn_index == index), None)
+    due_at = next((each.due_at for each in order.buffered if each.turn_index == index), None)
     at = turn.received_at if due_at is None else due_at
     decision = turn.decision(at, work)
     work.rows(SAOP_TURNS_HELD).put(

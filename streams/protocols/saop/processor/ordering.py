@@ -1,10 +1,10 @@
-"""The turns of a task in their order: what waits, what is released, which holes are given up.
+"""The order of a task's turns: which wait, which are released, which gaps are given up.
 
-Values in, values out.  A `TurnOrder` is the state of one task.  `next` is the lowest index that may
-still be logged: all below it were logged or given up.  Held turns lie above it.  A turn whose
-place in the log is settled goes to the queue, in the order in which it is to be written; what is
-written leaves the queue at its head.  So neither the size of the turns nor the pace of writing
-changes what is decided.
+Its functions are pure.  A `TurnOrder` is the state of one task.  `next` is the lowest index that
+may
+still be logged: all lower ones were logged or given up.  Held turns have higher indexes.  A turn
+whose position in the log is fixed goes to the queue, in the order of writing; written turns leave
+the queue at its head.  So neither the size of the turns nor the pace of writing changes a decision.
 
 Source: SAOP/RTES spec, 4.1.
 """
@@ -19,13 +19,13 @@ from streams.engine.processor import AvroValue
 from topology.keys import composite
 
 COUNT, TIME = "count", "time"
-"""Why a hole was given up."""
+"""Reasons why a gap was given up."""
 _DIGITS = 16
-"""Of 9007199254740991."""
+"""The digits of 9007199254740991."""
 
 
 class Gap(NamedTuple):
-    """Turns given up, first and last, and why."""
+    """The first and last of the turns given up, and the reason."""
 
     missing_from: int
     missing_to: int
@@ -41,7 +41,7 @@ class HeldTurn(NamedTuple):
 
 
 class ReadyTurn(NamedTuple):
-    """A turn to be written.  held: it had to wait.  gap: the hole before it.  at: when settled."""
+    """A turn to be written.  held: it had to wait.  gap: before it.  at: when it was released."""
 
     turn_index: int
     held: bool
@@ -55,7 +55,7 @@ class TurnOrder(NamedTuple):
 
     next: int = 0
     last_logged: int | None = None
-    held: tuple[HeldTurn, ...] = ()
+    buffered: tuple[HeldTurn, ...] = ()
     queue: tuple[ReadyTurn, ...] = ()
 
 
@@ -91,9 +91,9 @@ def log(order: TurnOrder, turn_index: int, size: int, now_ms: int) -> TurnOrder:
 def hold(order: TurnOrder, turn_index: int, size: int, now_ms: int, limits: Limits) -> TurnOrder:
     """Add a turn that waits; when too many do, the lowest run of them is released."""
     waiting = HeldTurn(turn_index, now_ms + limits.hold_ms, size)
-    order = order._replace(held=tuple(sorted((*order.held, waiting))))
-    while len(order.held) > limits.hold_turns:
-        order = _release(order, order.held[0].turn_index, COUNT, now_ms)
+    order = order._replace(buffered=tuple(sorted((*order.buffered, waiting))))
+    while len(order.buffered) > limits.hold_turns:
+        order = _release(order, order.buffered[0].turn_index, COUNT, now_ms)
     return order
 
 
@@ -104,14 +104,14 @@ def expire(order: TurnOrder, turn_index: int, now_ms: int) -> TurnOrder:
 
 def overdue(order: TurnOrder, now_ms: int) -> list[HeldTurn]:
     """Return held turns that were due before `now_ms`, in the order in which their timers fire."""
-    overdue_turns = [turn for turn in order.held if turn.due_at < now_ms]
+    overdue_turns = [turn for turn in order.buffered if turn.due_at < now_ms]
     return sorted(overdue_turns, key=lambda turn: (turn.due_at, turn.turn_index))
 
 
 def _release(order: TurnOrder, through: int, reason: str, now_ms: int) -> TurnOrder:
     """Release held turns up to an index, then those that follow without a hole."""
     upcoming, ready = order.next, []
-    for turn in order.held:
+    for turn in order.buffered:
         index = turn.turn_index
         if index > through and index != upcoming:
             break
@@ -120,8 +120,8 @@ def _release(order: TurnOrder, through: int, reason: str, now_ms: int) -> TurnOr
         upcoming = index + 1
     if not ready:
         return order
-    waiting = order.held[len(ready) :]
-    return order._replace(next=upcoming, held=waiting, queue=(*order.queue, *ready))
+    waiting = order.buffered[len(ready) :]
+    return order._replace(next=upcoming, buffered=waiting, queue=(*order.queue, *ready))
 
 
 def turn_key(task_id: str, turn_index: int) -> str:
@@ -154,7 +154,7 @@ def head_row(order: TurnOrder) -> AvroValue:
     return {
         "next": order.next,
         "last_logged": order.last_logged,
-        "held": [turn._asdict() for turn in order.held],
+        "held": [turn._asdict() for turn in order.buffered],
         "queue": [turn._asdict() | {"gap": gap_row(turn.gap)} for turn in order.queue],
     }
 

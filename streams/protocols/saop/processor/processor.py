@@ -1,14 +1,15 @@
-"""Each turn of a task gets one verdict, and its position in the order of the task's turns.
+"""The saop processor: each turn gets one verdict, and its position in the order of its task's
+turns.
 
 For every record of `saop.turns`, in this order, the first that applies decides:
 
-1. its shape breaks a rule of the protocol;
-2. `key_mismatch`, then `partition_mismatch`: another task keeps the order of its turns;
+1. its shape violates a rule of the protocol;
+2. `key_mismatch`, then `partition_mismatch`: another worker task has the order of its turns;
 3. `output_too_large`: it could be held but not logged;
 4. the table of 4.1 (`ordering`).
 
-A held turn whose time was up before the record's is released first, as of its own time, whether
-its timer has fired or not; so what a record meets depends on the times of records alone.
+A held turn that was due before the record's time is released first, as of its own due time, whether
+its timer has fired or not; so a decision depends on the times of records alone.
 
 Source: SAOP/RTES spec, 5.1.
 """
@@ -53,7 +54,7 @@ from topology.saop import (
 
 _RULES = {rule.code: rule for rule in rules.ALL}
 _LARGEST = SAOP_LOG.max_bytes - MIB
-"""Bytes of an envelope that can be logged with all that is said of it."""
+"""Maximum bytes of an envelope that can be logged with all the facts about it."""
 
 
 class SaopProcessor:
@@ -115,7 +116,7 @@ def _signal_decision(message: Message, work: ProcessorContext) -> Decision:
 
 
 def _obey(message: Message, decision: Decision) -> None:
-    """Do what a signal of the rtes processor asks for."""
+    """Handle a signal of the rtes processor."""
     signal, work = message.value, decision.work
     if signal["kind"] == "failures":
         escalations.report_failures(message, decision)
@@ -201,7 +202,7 @@ def _expire_overdue(order: TurnOrder, now_ms: int) -> TurnOrder:
 
 def _expire(order: TurnOrder, turn_index: int, now_ms: int) -> TurnOrder:
     """Release a turn whose time is up, unless it has been released meanwhile."""
-    if all(turn.turn_index != turn_index for turn in order.held):
+    if all(turn.turn_index != turn_index for turn in order.buffered):
         return order
     return ordering.expire(order, turn_index, now_ms)
 

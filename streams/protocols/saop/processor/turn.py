@@ -1,4 +1,4 @@
-"""A turn record as it was read, its verdict, and an accepted turn until it is logged.
+"""A turn record as read, its verdict, and an accepted turn until it is logged.
 
 Source: SAOP/RTES spec, 2.3 (SaopVerdict) and 3.1 (figures).
 """
@@ -22,13 +22,13 @@ from topology.saop import SAOP_VERDICTS
 
 _MAX_INT = 2**31 - 1
 _TRACEPARENT_BYTES = 128
-"""W3C's has 55; a longer one is none, and is not kept with a held turn."""
+"""Maximum length; W3C's has 55 bytes.  A longer one is not stored with a held turn."""
 LONGEST_ID = 256 * KIB
-"""Bytes of a task id that still fits everything that names it: keys, headers, edges."""
+"""Maximum bytes of a task id, so that it fits into keys, headers and edges."""
 
 _NO_EVIDENCE: Mapping[str, Any] = {}
 _DISPOSITIONS = {rules.TURN_LOGGED: "logged", rules.TURN_HELD: "held"}
-"""Of the rules that accept a turn."""
+"""The dispositions of the rules that accept a turn."""
 
 
 class TurnRecord:
@@ -58,7 +58,7 @@ class TurnRecord:
 
     @property
     def size(self) -> int:
-        """Bytes of the envelope."""
+        """Return the bytes of the envelope."""
         return len(self.message.body)
 
     def accept(self) -> AcceptedTurn:
@@ -78,8 +78,8 @@ class TurnRecord:
 class Verdict:
     """The verdict on a record.
 
-    evidence: what the rule rests on.  path: the member at fault, as a JSON Pointer.
-    problems: every broken shape rule, first error first; empty when the shape is right.
+    evidence: the values that the rule used.  path: the invalid member, as a JSON Pointer.
+    problems: every violated shape rule, the first one first; empty when the shape is valid.
     """
 
     rule: Rule
@@ -101,7 +101,7 @@ class Verdict:
 
 
 def send_verdict(turn: TurnRecord, verdict: Verdict, decision: Decision) -> None:
-    """Write the SaopVerdict of a record; it does not hold what is too large."""
+    """Write the SaopVerdict of a record, without the values that are too large."""
     named = len(turn.key) <= LONGEST_ID
     key, id = turn.task_id if named else "", uuid5_url(f"headrace:{turn.cause}/0")
     decision.send(SAOP_VERDICTS, key, _fact(turn, verdict, named), id)
@@ -136,7 +136,7 @@ def _errors(verdict: Verdict) -> list[AvroValue]:
 
 
 class AcceptedTurn(NamedTuple):
-    """An accepted turn.  written: what stands for its value in a record that holds it."""
+    """An accepted turn.  written: its value as encoded in records that contain it."""
 
     value: AvroValue
     written: AvroValue | AvroBody

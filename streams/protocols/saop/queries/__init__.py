@@ -1,6 +1,6 @@
-"""Answers what sessions and agents did: turns, events, calls, tasks, thoughts, rewinds.
+"""The queries about sessions and agents: turns, events, calls, tasks, thoughts, rewinds.
 
-`FOLLOWED` says how the records of this protocol become rows, the other modules ask about them.
+`FOLLOWED` projects the records of this protocol to rows; the other modules read them.
 """
 
 from streams.protocols.saop.queries.rows import FOLLOWED

@@ -1,7 +1,7 @@
-"""Compare what agents streamed as their thoughts with what their turns say.
+"""The comparison of the thoughts that agents streamed with those in their turns.
 
-One item for each task, turn and agent that has a logged turn or a stream.  A stream is compared
-chunk by chunk, code point by code point, so that of a long one no more than some chunks are held.
+There is one item for each task, turn and agent that has a logged turn or a stream.  A stream is
+compared chunk by chunk, code point by code point, so that only a few chunks are in memory.
 
 Source: SAOP/RTES spec, 6.2.
 """
@@ -41,9 +41,8 @@ class Turn(NamedTuple):
 class Stream(NamedTuple):
     """A stream of chunks.
 
-    pieces: how many chunks.  chunks: the key under which their keys lie.
-
-    final: its last chunk has come.
+    pieces: the number of chunks.  chunks: the prefix of their keys.  final: its last chunk has
+    arrived.
     """
 
     session_id: str
@@ -63,30 +62,34 @@ class Comparison(NamedTuple):
 
 
 def thought_audit(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """Items by task, turn and agent; under `session_id` streams without a task come last."""
+    """Return items by task, turn and agent; for a session, streams without a task come last."""
     task_id, session_id = params.text("task_id"), params.text("session_id")
     if (task_id is None) == (session_id is None):
         raise QueryError("task_id", "one of task_id and session_id must be given")
     if task_id is not None:
         prefix = key("audit", task_id)
-        return page_of(params, prefix, lambda behind: _of_task(view, task_id, behind))
+        return page_of(params, prefix, lambda start_after: _of_task(view, task_id, start_after))
     session = session_id or ""
     prefix = key("audit of", session)
-    return page_of(params, prefix, lambda behind: _of_session(view, session, prefix, behind))
+    return page_of(
+        params, prefix, lambda start_after: _of_session(view, session, prefix, start_after)
+    )
 
 
-def _of_task(view: ReadOnlyStore, task_id: str, behind: bytes | None) -> Entries:
-    for place, turn in _turns(view, task_id, behind):
+def _of_task(view: ReadOnlyStore, task_id: str, start_after: bytes | None) -> Entries:
+    for row_key, turn in _turns(view, task_id, start_after):
         streams = _streams(view, turn)
-        yield place, _item(view, turn, streams, _session_of(view, task_id, streams))
+        yield row_key, _item(view, turn, streams, _session_of(view, task_id, streams))
 
 
-def _turns(view: ReadOnlyStore, task_id: str, behind: bytes | None) -> Iterator[tuple[bytes, Turn]]:
+def _turns(
+    view: ReadOnlyStore, task_id: str, start_after: bytes | None
+) -> Iterator[tuple[bytes, Turn]]:
     prefix = key("audit", task_id)
-    start = prefix if behind is None else after(behind)
-    for place, _ in view.scan(prefix, start):
-        index, agent = place[len(prefix) : len(prefix) + 8], place[len(prefix) + 8 : -2]
-        yield place, Turn(task_id, number_at_end(index), agent.decode())
+    start = prefix if start_after is None else after(start_after)
+    for row_key, _ in view.scan(prefix, start):
+        index, agent = row_key[len(prefix) : len(prefix) + 8], row_key[len(prefix) + 8 : -2]
+        yield row_key, Turn(task_id, number_at_end(index), agent.decode())
 
 
 def _session_of(view: ReadOnlyStore, task_id: str, streams: Sequence[Stream]) -> str | None:
@@ -98,32 +101,32 @@ def _session_of(view: ReadOnlyStore, task_id: str, streams: Sequence[Stream]) ->
 
 
 def _sessions_with(view: ReadOnlyStore, task_id: str) -> Iterator[str]:
-    for _, place in view.scan(key("task of", task_id)):
-        (row,) = view.get_many([place])
+    for _, row_key in view.scan(key("task of", task_id)):
+        (row,) = view.get_many([row_key])
         task = decode(row or b"", SAOP_TASKS.record or "").value
         if task["origin"] is None:
             yield task["session_id"]
 
 
 def _of_session(
-    view: ReadOnlyStore, session_id: str, prefix: bytes, behind: bytes | None
+    view: ReadOnlyStore, session_id: str, prefix: bytes, start_after: bytes | None
 ) -> Entries:
-    """Places are of this list alone: what is linked, by task, then what is not."""
+    """Yield the items of a session with their keys: linked ones by task, then loose ones."""
     linked = (
         (prefix + key(_LINKED, turn.task_id or "", turn.turn_index, turn.agent_id), turn, item)
-        for turn, item in _linked(view, session_id, _task_in(prefix, behind))
+        for turn, item in _linked(view, session_id, _task_in(prefix, start_after))
     )
     loose = (
         (prefix + key(_LOOSE, turn.turn_index, turn.agent_id), turn, item)
         for turn, item in _loose(view, session_id)
     )
-    for place, _, item in chain(linked, loose):
-        if behind is None or place > behind:
-            yield place, item()
+    for row_key, _, item in chain(linked, loose):
+        if start_after is None or row_key > start_after:
+            yield row_key, item()
 
 
 class _Lazy(NamedTuple):
-    """An item that is made when it is its turn."""
+    """An item that is computed when it is called."""
 
     view: ReadOnlyStore
     turn: Turn
@@ -134,13 +137,13 @@ class _Lazy(NamedTuple):
         return _item(self.view, self.turn, self.streams, self.session_id)
 
 
-def _task_in(prefix: bytes, behind: bytes | None) -> bytes:
-    """Return the encoded task at which a page of linked ones begins; all are behind a loose one."""
-    place = b"" if behind is None else behind.removeprefix(prefix)
+def _task_in(prefix: bytes, start_after: bytes | None) -> bytes:
+    """Return the encoded task at which a page of linked items begins; after a loose one, none."""
+    row_key = b"" if start_after is None else start_after.removeprefix(prefix)
     head = key(_LINKED)
-    if not place.startswith(head):
-        return b"\xff" if place else b""
-    return place[len(head) : place.index(b"\0\1", len(head)) + 2]
+    if not row_key.startswith(head):
+        return b"\xff" if row_key else b""
+    return row_key[len(head) : row_key.index(b"\0\1", len(head)) + 2]
 
 
 def _linked(view: ReadOnlyStore, session_id: str, first: bytes) -> Iterator[tuple[Turn, _Lazy]]:
@@ -151,17 +154,17 @@ def _linked(view: ReadOnlyStore, session_id: str, first: bytes) -> Iterator[tupl
             streams = _streams(view, turn)
             sessions = {stream.session_id for stream in streams}
             if not sessions or session_id in sessions:
-                shown = None if len(sessions) > 1 else session_id
-                yield turn, _Lazy(view, turn, streams, shown)
+                session_shown = None if len(sessions) > 1 else session_id
+                yield turn, _Lazy(view, turn, streams, session_shown)
 
 
 def _tasks_of(view: ReadOnlyStore, session_id: str) -> list[str]:
-    """Yield the session's own tasks, and those that it streamed for; in the order of their keys."""
+    """Return the session's own tasks, and those that it streamed for, ordered by key."""
     rows = (decode(row, SAOP_TASKS.record or "").value for _, row in _task_rows(view, session_id))
     tasks = {row["task_id"] for row in rows if row["origin"] is None}
     prefix = key("streamed in", session_id)
-    for place, _ in view.scan(prefix):
-        tasks.add(place[len(prefix) : -2].replace(b"\0\xff", b"\0").decode())
+    for row_key, _ in view.scan(prefix):
+        tasks.add(row_key[len(prefix) : -2].replace(b"\0\xff", b"\0").decode())
     return sorted(tasks, key=key)
 
 
@@ -171,8 +174,8 @@ def _task_rows(view: ReadOnlyStore, session_id: str) -> Iterator[tuple[bytes, by
 
 def _loose(view: ReadOnlyStore, session_id: str) -> Iterator[tuple[Turn, _Lazy]]:
     prefix = key("loose stream", session_id)
-    for place, row in view.scan(prefix):
-        index, agent = place[len(prefix) : len(prefix) + 8], place[len(prefix) + 8 : -2]
+    for row_key, row in view.scan(prefix):
+        index, agent = row_key[len(prefix) : len(prefix) + 8], row_key[len(prefix) + 8 : -2]
         turn = Turn(None, number_at_end(index), agent.decode())
         chunks = key("loose chunk", session_id, turn.turn_index, turn.agent_id)
         yield turn, _Lazy(view, turn, [_stream(session_id, row, chunks)], session_id)
@@ -181,11 +184,11 @@ def _loose(view: ReadOnlyStore, session_id: str) -> Iterator[tuple[Turn, _Lazy]]
 def _streams(view: ReadOnlyStore, turn: Turn) -> list[Stream]:
     where = (turn.task_id or "", turn.turn_index, turn.agent_id)
     prefix = key("stream", *where)
-    found = []
-    for place, row in view.scan(prefix):
-        session_id = place[len(prefix) : -2].replace(b"\0\xff", b"\0").decode()
-        found.append(_stream(session_id, row, key("chunk", *where, session_id)))
-    return found
+    streams = []
+    for row_key, row in view.scan(prefix):
+        session_id = row_key[len(prefix) : -2].replace(b"\0\xff", b"\0").decode()
+        streams.append(_stream(session_id, row, key("chunk", *where, session_id)))
+    return streams
 
 
 def _stream(session_id: str, row: bytes, chunks: bytes) -> Stream:
@@ -243,30 +246,30 @@ def _thought(view: ReadOnlyStore, turn: Turn) -> str | None:
 
 
 def _compare(view: ReadOnlyStore, stream: Stream, thought: str | None) -> Comparison:
-    """Return the stream's hash, and where it leaves the thought."""
+    """Return the stream's hash, and the first difference from the thought."""
     digest, length, difference = hashlib.sha256(), 0, None
-    wanted = thought or ""
+    expected = thought or ""
     for chunk in _chunks(view, stream):
         digest.update(chunk.encode())
-        if difference is None and not wanted.startswith(chunk, length):
-            difference = length + _common(chunk, wanted, length)
+        if difference is None and not expected.startswith(chunk, length):
+            difference = length + _common(chunk, expected, length)
         length += len(chunk)
-    if difference is None and length != len(wanted):
+    if difference is None and length != len(expected):
         difference = length
     return Comparison(digest.hexdigest(), difference)
 
 
-def _common(chunk: str, wanted: str, start: int) -> int:
-    """Count how many code points a chunk has in common with what is wanted from `start` on."""
-    part = wanted[start : start + len(chunk)]
+def _common(chunk: str, expected: str, start: int) -> int:
+    """Count the code points that a chunk has in common with the expected text from `start` on."""
+    part = expected[start : start + len(chunk)]
     return next((n for n, (a, b) in enumerate(zip(chunk, part, strict=False)) if a != b), len(part))
 
 
 def _chunks(view: ReadOnlyStore, stream: Stream) -> Iterator[str]:
     """Yield chunks in sequence order."""
-    sequences = (number_at_end(place) for place, _ in view.scan(stream.chunks))
-    while some := list(islice(sequences, _CHUNKS_AT_ONCE)):
-        rows = view.get_many([key("event", stream.session_id, number) for number in some])
+    sequences = (number_at_end(row_key) for row_key, _ in view.scan(stream.chunks))
+    while page := list(islice(sequences, _CHUNKS_AT_ONCE)):
+        rows = view.get_many([key("event", stream.session_id, number) for number in page])
         for row in rows:
             if row is not None:
                 yield decode(row, RTES_EVENTS.record or "").value["payload"][1]["chunk"]

@@ -88,8 +88,8 @@ def events(view: ReadOnlyStore, params: QueryParams) -> Json:
 
     def item(row: bytes) -> Json | None:
         value = json_of(RTES_EVENTS, row)
-        fit = kind in (None, value["payload"]["type"]) and task_id in (None, value["task_id"])
-        return value if fit else None
+        is_match = kind in (None, value["payload"]["type"]) and task_id in (None, value["task_id"])
+        return value if is_match else None
 
     if task_id is not None:
         prefix = key("event of task", session_id, task_id)
@@ -99,9 +99,9 @@ def events(view: ReadOnlyStore, params: QueryParams) -> Json:
         prefix = key("event", session_id)
         return page_of(params, prefix, rows_of(view, prefix, item, prefix + key(past + 1)))
 
-    def index(behind: bytes | None) -> Entries:
-        for place, _ in rows_of(view, prefix, bytes, prefix + key(past + 1))(behind):
-            yield place, key("event", session_id, number_at_end(place))
+    def index(start_after: bytes | None) -> Entries:
+        for row_key, _ in rows_of(view, prefix, bytes, prefix + key(past + 1))(start_after):
+            yield row_key, key("event", session_id, number_at_end(row_key))
 
     return page_of(params, prefix, rows_by_index(view, index, item))
 
@@ -120,9 +120,9 @@ def calls(view: ReadOnlyStore, params: QueryParams) -> Json:
         return page_of(params, prefix, rows_of(view, prefix, _call))
     prefix = key("open call", session_id)
 
-    def index(behind: bytes | None) -> Entries:
-        for place, _ in rows_of(view, prefix, bytes)(behind):
-            yield place, key("call", session_id, number_at_end(place))
+    def index(start_after: bytes | None) -> Entries:
+        for row_key, _ in rows_of(view, prefix, bytes)(start_after):
+            yield row_key, key("call", session_id, number_at_end(row_key))
 
     return page_of(params, prefix, rows_by_index(view, index, _call))
 
@@ -145,26 +145,26 @@ def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
     for name, index in (("task_id", "task of"), ("state", "task in")):
         if name in members:
             prefix = key(index, members[name], *session)
-            places = rows_of(view, prefix, lambda row: row)
-            return page_of(params, prefix, rows_by_index(view, places, item))
+            index_rows = rows_of(view, prefix, lambda row: row)
+            return page_of(params, prefix, rows_by_index(view, index_rows, item))
     prefix = key("task", *session)
     return page_of(params, prefix, rows_of(view, prefix, item))
 
 
 def sessions(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """List what each session comes to, by session."""
+    """List the counts of sessions, by session."""
     session_id = params.text("session_id")
     prefix = key("saop session") if session_id is None else key("saop session", session_id)
 
-    def entries(behind: bytes | None) -> Iterator[tuple[bytes, Any]]:
-        for place, row in rows_of(view, prefix, bytes)(behind):
-            yield place, _session(view, place, orjson.loads(row))
+    def entries(start_after: bytes | None) -> Iterator[tuple[bytes, Any]]:
+        for row_key, row in rows_of(view, prefix, bytes)(start_after):
+            yield row_key, _session(view, row_key, orjson.loads(row))
 
     return page_of(params, prefix, entries)
 
 
-def _session(view: ReadOnlyStore, place: bytes, row: Json) -> Json:
-    session_id = _name_at_end(place)
+def _session(view: ReadOnlyStore, row_key: bytes, row: Json) -> Json:
+    session_id = _name_at_end(row_key)
     stored = view.get("saop session tasks", session_id)
     tasks = NO_TASKS if stored is None else orjson.loads(stored)
     row = {**NEW, **row}
@@ -185,9 +185,9 @@ def _time(ms: int | None) -> str | None:
     return None if ms is None else iso_ms(ms)
 
 
-def _name_at_end(place: bytes) -> str:
+def _name_at_end(row_key: bytes) -> str:
     """Return the session of a key of `saop session`."""
-    name = place.removeprefix(key("saop session")).removesuffix(b"\0\1")
+    name = row_key.removeprefix(key("saop session")).removesuffix(b"\0\1")
     return name.replace(b"\0\xff", b"\0").decode()
 
 

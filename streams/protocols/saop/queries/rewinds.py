@@ -1,9 +1,8 @@
-"""Rewinds: ordering them, what came of them, and what one would move.
+"""Rewind commands, the facts about them, and the plan of a rewind.
 
-A rewind is ordered by a command on the log; the answer is the fact about that command.  So an
-order has three parts, and a server may wait between the second and the third as it likes:
-`command_of` makes the record, it is appended, its position is waited for, `answer_of` reads the
-fact.
+A rewind is requested by a command on the log; the response is the fact about that command.  So a
+request has three steps, and each server waits in its own way between the last two: `command_of`
+makes the record, the server appends it and waits for its position, `answer_of` reads the fact.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from streams.views.values import Json, json_of
 from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS, SAOP_TASKS
 
 UNAUTHENTICATED = "unauthenticated"
-"""Who ordered, when nobody has said so with proof."""
+"""The requester of a command without an authenticated principal."""
 
 NOT_FOUND = frozenset({"session_unknown", "task_unknown", "task_without_hash", "hash_unknown"})
-"""Rules of a refusal that mean that something is not there; the others are conflicts."""
+"""Refusals because something does not exist; the others are conflicts."""
 
 PLAN_PARAMS = (TASK_ID, Parameter("git_hash", "of this commit, at least 7 hex digits of it"))
 
@@ -70,7 +69,7 @@ def command_of(
 
 
 def _with_body(command: Json, body: Any) -> Any:
-    """Unknown members stay, so that they are counted like those of any envelope."""
+    """Add the body's members; unknown ones remain, so that they are counted as in any envelope."""
     if not isinstance(body, dict):
         return body
     phase = body.get("phase", "apply")
@@ -113,7 +112,7 @@ def _detail(fact: Json) -> str:
 
 
 def rewind(view: ReadOnlyStore, session_id: str, rewind_id: str) -> Json:
-    """Return the latest SaopRewindLogged that was accepted or tells of a lapse.
+    """Return the latest SaopRewindLogged of an acceptance or an expiry.
 
     Raises NotFound.
     """

@@ -18,13 +18,13 @@
 | task …, saop session …                                 | see `queries.sessions`             |
 | saop turn, task, turn_index                            | SaopTurnLogged as on its topic     |
 | saop verdict, task, partition, offset                  | SaopVerdict as on its topic        |
-| escalation, place                                      | SaopEscalation as on its topic     |
-| escalation of, task / session / agent / detector, which, place | key of that escalation     |
+| escalation, position                                   | SaopEscalation as on its topic     |
+| escalation of, task / session / agent / detector, which, position | key of that escalation  |
 | rewind, session, rewind_id in lower case, partition, offset | SaopRewindLogged as on its topic |
 
-A place is (time, partition, offset).  A call is put together of its two halves, and its id can come
-again once the service has forgotten the call that had it.  The rows of streams and chunks are for
-holding streamed thoughts against the thoughts of logged turns.
+A position is (time, partition, offset).  A call is combined from its two halves; its id can be used
+again once the service has expired the earlier call.  The rows of streams and chunks serve to
+compare streamed thoughts with the thoughts of logged turns.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from topology.saop import (
 _INVOKED = "TOOL_LIFECYCLE_INVOKED"
 _CALL_TYPES = frozenset({_INVOKED, "TOOL_LIFECYCLE_COMPLETED"})
 INDEXED_TYPES = frozenset({"TASK_TRANSITION", *_CALL_TYPES})
-"""Sandbox output and thoughts are most of a session: those are found by reading it."""
+"""Without sandbox output and thoughts, which are most of a session and are found by a scan."""
 
 ESCALATION_FILTERS = {
     "task": "task_id",
@@ -72,7 +72,7 @@ ESCALATION_FILTERS = {
 _log = logging.getLogger("streams.views.saop.rows")
 
 prefix = lru_cache(maxsize=1 << 12)(key)
-"""Of rows that come in runs."""
+"""The key prefix of rows, cached because rows come in runs."""
 
 
 def _decoded(topic: Topic, records: Sequence[Record]) -> list[tuple[Record, dict[str, Any]]]:
@@ -140,7 +140,7 @@ def _put_call(
 
 
 def _comes_second(invoked: Mapping[str, Any]) -> bool:
-    """Tell whether the other half came before."""
+    """Return whether the other half came before."""
     return "out_of_order" in invoked["flags"]
 
 
@@ -227,12 +227,12 @@ def _verdicts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None
 
 def _escalations(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in _decoded(topic, records):
-        place = (value["at"], record.partition, record.offset)
-        row = key("escalation", *place)
+        time_position = (value["at"], record.partition, record.offset)
+        row = key("escalation", *time_position)
         rows[row] = record.value
         for name, member in ESCALATION_FILTERS.items():
             if value[member] is not None:
-                rows[key("escalation of", name, value[member], *place)] = row
+                rows[key("escalation of", name, value[member], *time_position)] = row
 
 
 def _rewinds(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:

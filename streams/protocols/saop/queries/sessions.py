@@ -1,4 +1,4 @@
-"""Tasks, and what the events and tasks of each session come to.
+"""The rows of tasks, and the counts of each session's events and tasks.
 
 | key                                             | value                                   |
 |-------------------------------------------------|-----------------------------------------|

@@ -1,4 +1,4 @@
-"""The rtes processor: numbers the events of each session and keeps the state of its tasks."""
+"""The rtes processor: it numbers the events of each session and stores its tasks' state."""
 
 from streams.protocols.saop.rtes.processor import RtesProcessor
 

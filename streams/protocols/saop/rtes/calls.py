@@ -1,4 +1,4 @@
-"""A tool call begins once and ends once, reported in whatever order (spec 4.4)."""
+"""Tool calls: each begins once and ends once, reported in any order (spec 4.4)."""
 
 from __future__ import annotations
 

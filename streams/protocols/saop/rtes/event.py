@@ -1,4 +1,4 @@
-"""An event record, read once, and what a decision makes of it."""
+"""An event record, parsed once, and the result of a decision on it."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ class Recording(NamedTuple):
 class Refusal:
     """The reason why an event is not recorded.
 
-    evidence: what the rule rests on.  path: the member at fault, as a JSON Pointer.
-    problems: every broken shape rule, first error first; empty when the shape is right.
-    first_sequence: of a duplicate, the sequence that the event was given.
+    evidence: the values that the rule used.  path: the invalid member, as a JSON Pointer.
+    problems: every violated shape rule, the first one first; empty when the shape is valid.
+    first_sequence: for a duplicate, the sequence of the recorded event.
     """
 
     rule: Rule
@@ -113,7 +113,7 @@ class Refusal:
 
     @property
     def trusted(self) -> bool:
-        """Tell whether the event is what it says: its shape is right, and so is its key."""
+        """Return whether the event's shape and key are valid."""
         return not self.problems and self.rule is not rules.KEY_MISMATCH
 
     @property

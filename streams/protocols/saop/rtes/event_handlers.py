@@ -1,4 +1,4 @@
-"""The types of events as this processor has them: how each is masked and decided.
+"""The handlers of event types: how each type is masked and decided.
 
 Each type of `schemas.rtes.models.EVENT_TYPES` has one handler here.  A type without one, or a
 handler that lacks a part, is an error when this module is imported.
@@ -49,10 +49,10 @@ RowKeys = Callable[[AvroValue, AvroValue], Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class EventHandler:
-    """Masks and decides events of one type.
+    """The masking and the decision of events of one type.
 
-    model: the payload's, as EVENT_TYPES has it.  rows: a table and the keys of those of its rows
-    that a decision asks for, so that they are fetched for a whole batch; only a matter of speed.
+    model: the payload's, as in EVENT_TYPES.  rows: a table and the keys of the rows that a decision
+    needs, so that they are fetched for a whole batch; for speed only.
     """
 
     model: type[EventPayload]
@@ -62,7 +62,7 @@ class EventHandler:
 
 
 def record_output(event: Event, session: SessionState) -> Recording:
-    """Record a line of output: nothing speaks against one."""
+    """Record a line of output; no rule refuses one."""
     return Recording(task_id=None if event.origin else session.active_task)
 
 

@@ -1,9 +1,9 @@
-"""Mask events (spec 5.4, 4.7): a rule for each type of event.
+"""The masking of events (spec 5.4, 4.7): one rule for each type of event.
 
-An edge masks what it produces.  The processor masks whatever it reads, twice, for two purposes.
-Without the session's key block, for the content hash: then a resend is the same event whether an
-edge has masked it or not.  With it, for the record: the lines of a private key look like secrets
-only to who has seen its first line.
+An edge masks what it produces.  The processor masks every event twice.  For the content hash it
+masks without the session's key block: then a resent event has the same hash whether an edge has
+masked it or not.  For the record it masks with the block: only after its first line are the lines
+of a private key recognised as secrets.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from streams.protocols.saop.rtes.session import SessionState
 _KEY_BEGINS = "-----BEGIN PRIVATE KEY-----"
 _RUN = re.compile(r"[A-Za-z0-9+/=]{32}")
 _MAY_OPEN = ("BEGIN", "pem_open", "\x1b")
-"""A line without any of these opens no key block; colours may stand within a marker."""
+"""A line without any of these opens no key block; a marker may contain colours."""
 
 
 class MaskedPayload(NamedTuple):
     """A payload masked without the session's key block, in Avro and in JSON.
 
-    tokens: leaves of JSON arguments that hold a token.
+    tokens: the number of leaves of JSON arguments that contain a token.
     """
 
     avro: AvroValue
@@ -85,9 +85,9 @@ class JsonArguments(MaskingRule):
 
 @dataclass(frozen=True)
 class OutputLine(MaskingRule):
-    """Masks a line of a session's output, of which a private key may take several.
+    """The masking of a line of a session's output; a private key may take several lines.
 
-    flag: the member that says whether the line was changed, here or before.
+    flag: the member that records whether the line was changed, here or before.
     """
 
     member: str
@@ -117,7 +117,7 @@ class OutputLine(MaskingRule):
     ) -> Json:
         """Mask a line with a long run of a key's characters as if a block were open.
 
-        The line that it repeats may have been one of a key's, and nothing tells any more.
+        The line that it repeats may have been part of a key, which can no longer be determined.
         """
         line, block = event.payload[self.member], _block(session.row["key_block"])
         if block is None and _RUN.search(line):

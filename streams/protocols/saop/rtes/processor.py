@@ -1,15 +1,15 @@
-"""Each observation of a session is recorded once, in one order, or refused with a reason.
+"""The rtes processor: each observation of a session is recorded once, in one order, or refused.
 
 For every record of `rtes.raw`, in this order, the first that applies decides:
 
-1. its shape breaks a rule of the protocol;
-2. `key_mismatch`, then `partition_mismatch`: another task keeps the session's order;
+1. its shape violates a rule of the protocol;
+2. `key_mismatch`, then `partition_mismatch`: another worker task has the session's order;
 3. its id is known in the session: `event_duplicate` or `event_id_conflict`;
-4. what it is about does not allow it, by its type's handler: a task, a call, a stream;
+4. the state of its task, call or stream does not allow it, by its type's handler;
 5. it is recorded, masked, under the session's next sequence.
 
-A refused event leaves one fact that says why, and no secret.  It changes nothing: sent again, it
-is decided again.  `rewinds` describes what becomes of the records of `saop.rewinds`.
+A refused event results in one fact with the reason, and without secrets.  It changes nothing: if
+sent again, it is decided again.  `rewinds` describes the decision on records of `saop.rewinds`.
 
 Source: SAOP/RTES spec, 5.2, 5.3.
 """
@@ -141,7 +141,7 @@ def _rtes_record(
 def _reject(
     event: Event, refusal: Refusal, work: ProcessorContext, *, keep_event: bool = True
 ) -> None:
-    """Write the RtesRejection of a record; without `keep_event` it does not hold the event."""
+    """Write the RtesRejection of a record, which contains the event if `keep_event` is set."""
     masker = masker_of(work.settings)
     event_json = None
     if keep_event and not refusal.duplicate:
@@ -165,7 +165,7 @@ def _reject(
 
 
 def _masked_event(event: Event, refusal: Refusal, masker: Masker, work: ProcessorContext) -> Any:
-    """Mask every string, but for the thought of an event that is what it says (spec 9.1)."""
+    """Mask every string except the thought of a valid event (spec 9.1)."""
     if not refusal.trusted:
         return masker.everything(event.json)
     masking, session = BY_RECORD[event.name].masking, SessionState.of(event, work)

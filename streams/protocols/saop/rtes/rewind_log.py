@@ -1,6 +1,6 @@
-"""Write one fact for every rewind command and every lapse, and the moves of a rewind's tasks.
+"""The facts about rewind commands and expired rewinds, and the transitions of a rewind's tasks.
 
-The transitions of a rewind go straight to `rtes.events`, all in one transaction.
+The transitions of a rewind are written to `rtes.events` directly, all in one transaction.
 
 Source: SAOP/RTES spec, 2.3, 5.3.
 """
@@ -58,14 +58,11 @@ class Command:
 
 
 class Outcome(NamedTuple):
-    """The outcome of a command.
-
-    moved: the tasks, with sequences once they moved.  events: how many.
-    """
+    """The outcome of a command.  moves: the tasks, with the sequences of their events."""
 
     verdict: str
     rule: Rule
-    moved: Sequence[AvroValue] = ()
+    moves: Sequence[AvroValue] = ()
     unchanged: Sequence[str] = ()
     events: int = 0
 
@@ -83,7 +80,7 @@ def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Proces
         "rule": outcome.rule.code,
         "fault": fault,
         **_state_of(row),
-        "moved": outcome.moved,
+        "moved": outcome.moves,
         "unchanged": outcome.unchanged,
         "requested_by": command.value["requested_by"],
         "at": command.at,
@@ -93,7 +90,7 @@ def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Proces
 
 
 def send_lapse(row: AvroValue, now_ms: int, work: ProcessorContext) -> None:
-    """Write that a prepared rewind has lapsed."""
+    """Write the fact that a prepared rewind has expired."""
     fact = {
         "rewind_id": row["rewind_id"],
         "session_id": row["session_id"],

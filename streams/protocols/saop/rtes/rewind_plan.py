@@ -1,7 +1,7 @@
-"""Plan what a rewind goes back to, and which tasks it sets back; pure, for processor and queries.
+"""The plan of a rewind: its target, and the tasks to set back; pure, for processor and queries.
 
-The tree that is checked out is that of a commit, and contains what was done until the commit was
-recorded.  So a task that moved after that record, the cut, is not in it, and is set back.
+The restored tree is that of a commit, and contains the work up to the record of the commit, the
+cut.  A task that moved after the cut is not in the tree, and is set back.
 
 Source: SAOP/RTES spec, 4.6.
 """
@@ -17,7 +17,7 @@ from schemas.saop import rules
 from topology.machines.task_profiles import PROFILES
 
 _SHORTEST = 7
-"""Digits that an abbreviated hash must have."""
+"""Minimum digits of an abbreviated hash."""
 _HEX = frozenset(hexdigits)
 
 Tasks = Mapping[str, Mapping[str, Any]]
@@ -42,12 +42,10 @@ class Move(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The moves of a rewind.
+    """The transitions of a rewind.
 
-    moves: the target's first, then the later tasks' by their last transition.
-
-    The target's stands here even when it is in its state already.  unchanged: later tasks that
-    are.
+    moves: the target's first, then those of later tasks, by their last transition.  The target's is
+    included even if it is in its state already.  unchanged: later tasks in their state already.
     """
 
     moves: list[Move]
@@ -65,7 +63,7 @@ def target_of(
 
 
 def plan(tasks: Tasks, target: Target) -> Plan:
-    """Plan which task goes where, with the rows as they are."""
+    """Plan the transitions of a rewind from the rows as they are."""
     row = tasks[target.task_id]
     moves = [Move(target.task_id, row["state"], _state(row, "rewind_target"))]
     unchanged = []
@@ -111,7 +109,7 @@ def _by_hash(tasks: Tasks, git_hash: str) -> Target | Rule:
 
 
 def same_commit(one: str, other: str) -> bool:
-    """Tell whether two hashes name one commit: equal, or one the other's abbreviation."""
+    """Return whether two hashes name one commit: equal, or one the other's abbreviation."""
     if one == other:
         return True
     if not (_is_hex(one) and _is_hex(other)):

@@ -1,17 +1,18 @@
-"""A rewind command is decided by the state of its rewind, and may move tasks (spec 4.6, 5.3).
+"""The decision on a rewind command, by the state of its rewind; it may set tasks back (spec 4.6,
+5.3).
 
 For every record of `saop.rewinds`, in this order, the first that applies decides:
 
-1. its shape breaks a rule of the protocol;
+1. its shape violates a rule of the protocol;
 2. `key_mismatch`, then `partition_mismatch`;
 3. the same command was accepted before (`rewind_duplicate`), or another one of its phase
    (`rewind_conflict`);
-4. the rewind is in a state in which the phase leads nowhere (`REFUSALS`);
-5. a new rewind has nothing to go back to, or another one is prepared;
+4. the state of the rewind has no transition for the phase (`REFUSALS`);
+5. a new rewind has no target, or another one is prepared;
 6. it is accepted.
 
-A prepared rewind whose time was up before the command's lapses first, whether its timer has fired
-or not; so what a command meets depends on the times of records alone.
+A prepared rewind that was due before the command's time expires first, whether its timer has fired
+or not; so a decision depends on the times of records alone.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def _refuse(command: Command, row: AvroValue | None) -> Outcome | None:
 
 
 def _accept(command: Command, key: str, row: AvroValue | None, session: SessionState) -> None:
-    """Carry out a command that its rewind's history allows."""
+    """Execute a command that the state of its rewind allows."""
     if row is None:
         _begin(command, key, session)
         return
@@ -132,7 +133,7 @@ def _accept(command: Command, key: str, row: AvroValue | None, session: SessionS
     after = step(MACHINE, row["state"], command.phase)
     tasks = own_tasks(session) if after == RewindState.APPLIED else {}
     if after == RewindState.APPLIED and row["target_task_id"] not in tasks:
-        # Another protocol's task has taken its place.
+        # Another protocol's task has replaced it.
         rewind_log.send(command, Outcome("rejected", rules.TASK_UNKNOWN), row, session.work)
         return
     row = {**row, "state": after, "lapses_at": None}
@@ -155,7 +156,7 @@ def _put_rewind(
 
 
 def _begin(command: Command, key: str, session: SessionState) -> None:
-    """Carry out the first command of a rewind: `prepare` or `apply`."""
+    """Execute the first command of a rewind: `prepare` or `apply`."""
     tasks, preparing = own_tasks(session), command.phase == RewindEvent.PREPARE
     target = _target(command, tasks, session, needs_hash=preparing)
     if isinstance(target, Rule):

@@ -1,14 +1,14 @@
-"""A session: its state during one decision, and what it remembers for a while.
+"""A session: its state during one decision, and the rows that it stores for a limited time.
 
-It remembers event ids, closed calls and closed thought streams: what was recorded among its last
-10,000 events and in the last 24 hours, whichever is more.  Outside that window a row counts as
-absent, whether it is still there or not; so rows may expire late, and do: one timer per row, long
-after the window's time.  If the row is then still among the latest (a session that rests), the
-timer is set again at twice the row's age, so that an old row costs ever less and is never there
-much longer than twice its due.
+It stores event ids, closed calls and closed thought streams: those recorded among its last 10,000
+events and in the last 24 hours, whichever is more.  Outside that window a row counts as absent,
+whether it still exists or not; so rows may be deleted late: by one timer per row, long after the
+window's time.  If the row is then still among the latest (of an idle session), the timer is set
+again at twice the row's age, so that an old row costs less and less and exists for at most about
+twice its time.
 
-Time is the session's: the largest record time it has seen, so that what was once forgotten stays
-forgotten although a record may be dated before its predecessor.
+The time is the session's: the largest record time so far, so that an expired row stays expired
+although a record may be dated before its predecessor.
 
 Source: SAOP/RTES spec, 5.2.
 """
@@ -27,7 +27,7 @@ from topology.keys import composite, split
 from topology.saop import RTES_CALLS, RTES_IDS, RTES_SESSIONS, RTES_THOUGHTS
 
 SWEEP_LATE_MS = 3_600_000
-"""How much later than the window a row expires, for records that are dated before the tick."""
+"""The delay of a row's deletion after the window, for records dated before the tick."""
 
 NEW: Mapping[str, Any] = {
     "last_sequence": 0,
@@ -75,7 +75,7 @@ class SessionState(Decision):
 
     @property
     def is_known(self) -> bool:
-        """Tell whether the session has any event."""
+        """Return whether the session has any event."""
         return self.last_sequence > 0
 
     @property
@@ -92,7 +92,7 @@ class SessionState(Decision):
         return sequence
 
     def set_active(self, task_id: str, active: bool) -> None:
-        """Say whether one of the session's own tasks is worked on."""
+        """Record whether one of the session's own tasks is being worked on."""
         tasks: list[str] = self.row["active_tasks"]
         if active and task_id not in tasks:
             self.row["active_tasks"] = [*tasks, task_id]
@@ -104,9 +104,9 @@ class SessionState(Decision):
 
 
 class ExpiringTable(NamedTuple):
-    """A table whose rows are forgotten.  timer: kind of its timers.
+    """A table whose rows expire.  timer: kind of its timers.
 
-    sequence, at: the fields that say when a row was last true to life.
+    sequence, at: the fields with the sequence and the time of the row's last use.
     """
 
     table: Table
@@ -129,7 +129,7 @@ def recall(table: ExpiringTable, row: AvroValue | None, session: SessionState) -
 
 
 def remember(table: ExpiringTable, key: str, row: AvroValue, work: ProcessorContext) -> None:
-    """Keep a row until it is forgotten."""
+    """Store a row until it expires."""
     work.rows(table.table).put(key, row)
     due_ms = row[table.at] + _window_ms(work.settings) + SWEEP_LATE_MS
     _expire_at(due_ms, table, key, row, work)
@@ -142,7 +142,7 @@ def expire(timer: Timer, work: ProcessorContext) -> None:
     rows = Decision(work, cause, timer.due_ms).work.rows(table.table)
     row = rows.get(timer.key)
     if row is None or str(row[table.sequence]) != timer.data["sequence"]:
-        return  # it was forgotten and made again, or changed: that row has a timer of its own
+        return  # the row was deleted and written again, or changed: it has another timer
     session = work.rows(RTES_SESSIONS).get(composite(split(timer.key)[0]))
     if session is not None and _is_within(table, row, session, timer.due_ms, work.settings):
         _expire_at(2 * timer.due_ms - row[table.at], table, timer.key, row, work)
@@ -190,6 +190,6 @@ def check_repeated(event_id: str, digest: str, session: SessionState) -> Refusal
 
 
 def remember_id(event_id: str, digest: str, sequence: int, session: SessionState) -> None:
-    """Keep the id of an event that was recorded."""
+    """Store the id of a recorded event."""
     row = {"sequence": sequence, "content_hash": digest, "recorded_at": session.at}
     remember(IDS, id_key(session.session_id, event_id), row, session.work)

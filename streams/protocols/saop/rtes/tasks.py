@@ -1,10 +1,10 @@
-"""The tasks of a session: how a transition moves them, their rows, which of them are worked on.
+"""The tasks of a session: their transitions, their rows, and the list of them.
 
 A legal TASK_TRANSITION is recorded and moves its task (spec 4.3).  The detectors of the saop
-processor are sent a signal when a task failed too often or a rewind moved it (spec 4.2, 4.6).
+processor get a signal when a task failed too often or a rewind set it back (spec 4.2, 4.6).
 
-A rewind asks for all tasks of a session.  Rows can be read by key only, so the session keeps a
-list of its own tasks, in rows of a few dozen: with one list the session's row would grow with it,
+A rewind needs all tasks of a session.  Rows can be read by key only, so the session has a list of
+its own tasks, in rows of a few dozen: with one list the session's row would grow with it,
 and that row is written with every event.
 """
 
@@ -30,7 +30,7 @@ from topology.machines.task_profiles import PROFILES
 from topology.saop import RTES_TASKS, SAOP_TASK_SIGNALS, SAOP_TASKS_TABLE, saop_task_key
 
 _LISTED = 64
-"""Tasks in one row of the list."""
+"""Maximum tasks in one row of the list."""
 
 
 def move_task(event: Event, session: SessionState) -> Recording | Refusal:
@@ -97,7 +97,7 @@ def apply_transition(record: AvroValue, session: SessionState) -> AvroValue:
 
 
 def _gives_way(before: Mapping[str, object] | None) -> bool:
-    """Tell whether another protocol's task takes the place of one of the session's own."""
+    """Return whether another protocol's task replaces one of the session's own."""
     return before is not None and before["origin"] is None
 
 
@@ -115,7 +115,7 @@ def _list_key(session: SessionState, number: int) -> str:
 
 
 def _signal_failures(record: AvroValue, task: AvroValue, session: SessionState) -> None:
-    """Say that a task has failed as often as is escalated.  task: its row with the record in it."""
+    """Send the signal that a task's failures reached the limit.  task: its row after the record."""
     _send_signal(
         record,
         {
@@ -131,7 +131,7 @@ def _signal_failures(record: AvroValue, task: AvroValue, session: SessionState) 
 
 
 def signal_rewound(record: AvroValue, session: SessionState) -> None:
-    """Say that a rewind has moved a task."""
+    """Send the signal that a rewind has set a task back."""
     _send_signal(
         record,
         {

@@ -1,9 +1,9 @@
-"""A thought stream takes chunks until its final one, and belongs to a task (spec 4.5).
+"""Thought streams: each takes chunks until its final one, and belongs to a task (spec 4.5).
 
-Turn numbers begin again with each task of a session, so a stream is one of an agent's turn in one
-task.  Chunks name no task: they are linked while exactly one is active.  While none is, a chunk
-belongs to the latest stream of its agent and turn, as a straggler of a task just left.  The row of
-that latest stream is therefore found a second time, under a key without the task.
+Turn numbers restart with each task of a session, so a stream belongs to one agent's turn in one
+task.  Chunks name no task: they are linked while exactly one task is active.  While none is active,
+a chunk belongs to the latest stream of its agent and turn, as a late chunk of the previous task.
+Therefore the row of that latest stream is also stored under a key without the task.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A transition of a task is recorded when it goes on from the state that the task is in.
+"""Transitions of a task, recorded if they start from the task's present state.
 
 Which vocabulary a task's states are spelled in, its profile, is fixed by its first transition.
 
@@ -36,11 +36,11 @@ from topology.machines.task_profiles import OPEN, PROFILES, PROTOCOLS, Guard, Pr
 Row = dict[str, Any]
 
 COMMITS = 64
-"""The latest commits of a task that its row keeps."""
+"""Maximum latest commits of a task in its row."""
 
 
 class LegalTransition(NamedTuple):
-    """A transition that is to be recorded.  States are spelled as the profile keeps them."""
+    """A transition to be recorded.  States have the spelling of the profile."""
 
     rule: Rule
     profile: Profile
@@ -72,7 +72,7 @@ def profile_by_name(name: str) -> Profile:
 def profile_of(
     task_id: str, origin: str | None, row: Mapping[str, Any] | None, settings: Mapping[str, Any]
 ) -> Profile:
-    """Return the profile of a task: its row's, else the one that its first transition gives it."""
+    """Return the profile of a task: its row's, else the one for its first transition."""
     return first_profile(task_id, origin, settings) if row is None else PROFILES[row["profile"]]
 
 
@@ -87,10 +87,10 @@ def first_profile(task_id: str, origin: str | None, settings: Mapping[str, Any])
 
 
 def current_row(row: Row | None, origin: str | None) -> Row | None:
-    """Return the row that a transition goes on from.
+    """Return the row that a transition starts from.
 
     An agent may name its task as another protocol's tasks are named (`apc:…`).  That protocol's
-    processor does not go on from such a row but starts its own in its place.
+    processor does not continue such a row but replaces it by its own.
     """
     if row is not None and origin is not None and row["origin"] != origin:
         return None
@@ -176,7 +176,7 @@ def failures_before(row: Row | None, profile: Profile, source: str, target: str)
 
 
 def escalates(row: Row | None, transition: LegalTransition, limit: int) -> bool:
-    """Tell whether this transition is the failure with which the count reaches its limit."""
+    """Return whether this transition is the failure with which the count reaches its limit."""
     if transition.to_state not in transition.profile.failure:
         return False
     source = transition.from_state if row is None else row["state"]

@@ -1,4 +1,4 @@
-"""The sap-cache processor: vetted answers, written once and used again."""
+"""The sap-cache processor: validated answers, written once and reused."""
 
 from streams.protocols.sap.cache.processor import SapCacheProcessor
 

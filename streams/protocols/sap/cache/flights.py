@@ -1,10 +1,10 @@
-"""One task computes what many ask for.
+"""Single flight: one task computes the answer that several tasks look up.
 
-The first task of a key that finds nothing leads: it opens a flight, and those that come after it
-wait for its answer.  A flight ends when its leader stores or gives up, or when it has been silent
-for the length of its lease.  Then everyone who waits is looked at again, in the order of arrival:
-who can be served is, the first who cannot leads next, and the others go on waiting, each until the
-moment that was fixed when it came.
+The first task of a key without an answer leads: it opens a flight, and later tasks wait for its
+answer.  A flight ends when its leader stores an answer or gives up, or when its lease expires.
+Then all waiting lookups are decided again, in the order of arrival: those with a hit get it, the
+first without one leads next, and the others continue to wait, each until the time that was fixed
+on its arrival.
 
 Source: SAP spec, 5.4.
 """
@@ -15,7 +15,7 @@ from streams.engine.processor import AvroValue
 from streams.protocols.sap.cache.lookup import (
     HIT,
     LookupResult,
-    look,
+    choose_version,
     send_result,
     send_waiting,
 )
@@ -26,24 +26,24 @@ from topology.machines.sap_flight import MACHINE, FlightEvent, FlightState
 from topology.retention import MIB
 
 LEASE_EXPIRED, WAIT_EXPIRED, DRAIN_WAITERS = "sap.flight", "sap.wait", "sap.serve"
-"""Timers: a flight's lease is over; a task has waited; the rest of those who wait is looked at."""
+"""Timers: a lease expires; a wait expires; the remaining waiters are decided again."""
 
-PORTION_BYTES = 32 * MIB
-"""Of answers to those who wait, in one decision; more would be too much for a transaction."""
+BATCH_BYTES = 32 * MIB
+"""Limit of the answers to waiters in one decision, so that they fit into a transaction."""
 
 PREFER = "prefer"
 
 
 def find(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> LookupResult:
     versions = slot.newest_versions(ctx.setting("CACHE_SCAN"))
-    return look(lookup, versions, ctx.at, ctx.constitution)
+    return choose_version(lookup, versions, ctx.at, ctx.constitution)
 
 
 def read(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
-    """The four steps of a READ."""
+    """Handle a READ: send a hit, or a miss, or lead a flight, or wait for one."""
     result = find(lookup, slot, ctx)
-    alone = lookup["mode"] != PREFER or not ctx.setting("SINGLE_FLIGHT")
-    if result.verdict == HIT or alone:
+    without_flight = lookup["mode"] != PREFER or not ctx.setting("SINGLE_FLIGHT")
+    if result.verdict == HIT or without_flight:
         send_result(lookup, result, slot, ctx)
     elif may_lead(lookup["taskId"], slot):
         lead(lookup, result, slot, ctx)
@@ -52,7 +52,7 @@ def read(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
 
 
 def may_lead(task_id: str, slot: CacheSlot) -> bool:
-    """Nobody leads, or the task does already."""
+    """Return whether there is no leader, or the task is the leader."""
     return step(MACHINE, slot.state, FlightEvent.LED) is not None or slot.leader == task_id
 
 
@@ -60,7 +60,7 @@ def lead(lookup: AvroValue, result: LookupResult, slot: CacheSlot, ctx: Decision
     """Open a flight, unless the task leads already."""
     if slot.leader is None:
         lapses_at = ctx.at + 1000 * ctx.setting("FLIGHT_LEASE_S")
-        if slot.head["lapsedAt"] is not None:  # ids are made of the moment
+        if slot.head["lapsedAt"] is not None:  # the time is part of ids
             lapses_at = max(lapses_at, slot.head["lapsedAt"] + 1)
         slot.head["flight"] = {
             "leaderTaskId": lookup["taskId"],
@@ -73,7 +73,7 @@ def lead(lookup: AvroValue, result: LookupResult, slot: CacheSlot, ctx: Decision
 
 
 def wait(lookup: AvroValue, result: LookupResult, slot: CacheSlot, ctx: DecisionContext) -> None:
-    """Keep a lookup, if there is room and time; a task that waits already keeps its place."""
+    """Store a waiting lookup, if there is room and time; one that waits keeps its position."""
     for waiter in slot.waiters:
         if waiter["taskId"] == lookup["taskId"]:
             send_waiting(lookup, result, waiter["waitUntil"], slot, ctx)
@@ -94,8 +94,8 @@ def wait(lookup: AvroValue, result: LookupResult, slot: CacheSlot, ctx: Decision
     send_waiting(lookup, result, until, slot, ctx)
 
 
-def take(waiter: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> AvroValue:
-    """Let a task wait no more; its lookup."""
+def remove_waiter(waiter: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> AvroValue:
+    """Remove a waiting task and return its lookup."""
     key = slot.wait_key(waiter["arrival"])
     row = slot.waits.get(key)
     assert row is not None, "a lookup that waits has a row"
@@ -107,12 +107,12 @@ def take(waiter: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> AvroValue:
 
 
 def _timer(waiter: AvroValue, slot: CacheSlot) -> tuple[int, str, str]:
-    """When it is due, its kind and its key."""
+    """Return the due time, the kind and the key of a waiter's timer."""
     return waiter["waitUntil"] + 1, WAIT_EXPIRED, slot.wait_key(waiter["arrival"])
 
 
 def end(event: FlightEvent, slot: CacheSlot, ctx: DecisionContext) -> None:
-    """The flight is over."""
+    """End the flight and delete its lease timer."""
     assert step(MACHINE, slot.state, event) is FlightState.ABSENT
     flight = slot.head["flight"]
     slot.head["flight"] = None
@@ -120,19 +120,19 @@ def end(event: FlightEvent, slot: CacheSlot, ctx: DecisionContext) -> None:
 
 
 def decide_again(slot: CacheSlot, ctx: DecisionContext) -> None:
-    """Look at everyone who waits, in the order of arrival."""
+    """Decide again on all waiting lookups, in the order of arrival."""
     waiters = list(slot.waiters)
     slot.waits.load(slot.wait_key(waiter["arrival"]) for waiter in waiters)
     sent = 0
     for waiter in waiters:
-        if sent > PORTION_BYTES:
+        if sent > BATCH_BYTES:
             ctx.set_timer(ctx.at + 1, DRAIN_WAITERS, slot.row_key)
             return
         row = slot.waits.get(slot.wait_key(waiter["arrival"]))
         assert row is not None, "a lookup that waits has a row"
         result = find(row["lookup"], slot, ctx)
         if result.verdict == HIT or not ctx.setting("SINGLE_FLIGHT"):
-            send_result(take(waiter, slot, ctx), result, slot, ctx)
+            send_result(remove_waiter(waiter, slot, ctx), result, slot, ctx)
             sent += len(result.version.body) if result.version else 0
         elif may_lead(waiter["taskId"], slot):
-            lead(take(waiter, slot, ctx), result, slot, ctx)
+            lead(remove_waiter(waiter, slot, ctx), result, slot, ctx)

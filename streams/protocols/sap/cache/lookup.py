@@ -1,8 +1,8 @@
-"""What the cache has for a lookup at a moment, and the verdicts that say so.
+"""The result of a cache lookup at a given time, and the verdicts that report it.
 
-Of the newest versions those count that are fresh.  If the answer must align with the asking task,
-each is evaluated again as if it had just come, and the newest that is VALID is the hit; else the
-newest that is fresh.
+Only the newest versions are considered, and of these the fresh ones.  If the answer must align with
+the asking task, each is evaluated again as if it were new, and the newest VALID one is the hit;
+otherwise the newest fresh one.
 
 Source: SAP spec, 5.4 (READ), 5.5 (SapHeuristics) and 2.4 (SapCacheVerdict).
 """
@@ -25,7 +25,10 @@ _TASK = "headrace.sap.SapTask"
 
 
 class LookupResult(NamedTuple):
-    """version, age: of the hit.  checked: the evaluation of the hit, else of the newest."""
+    """The result of a lookup.
+
+    version, age: of the hit.  checked: the evaluation of the hit, else of the newest.
+    """
 
     verdict: str
     reason: str
@@ -36,12 +39,12 @@ class LookupResult(NamedTuple):
 
 
 def age_of(version: Version, now_ms: int) -> int:
-    """Whole seconds; never below 0."""
+    """Return the version's age in whole seconds, at least 0."""
     stored = sap.parse_seconds(version.json["storedAt"])
     return 0 if stored is None else max(0, now_ms // 1000 - stored)
 
 
-def look(
+def choose_version(
     lookup: AvroValue, versions: Sequence[Version], now_ms: int, constitution: Constitution
 ) -> LookupResult:
     """Choose among the versions that are considered, the newest first."""
@@ -60,10 +63,10 @@ def look(
         return LookupResult(STALE, reason, tuple(candidates))
     if not lookup["mustAlign"]:
         return _hit(versions[fresh[0]], ages[fresh[0]], "not checked again", candidates, None)
-    return _aligned(lookup, versions, ages, fresh, candidates, constitution)
+    return _choose_aligned(lookup, versions, ages, fresh, candidates, constitution)
 
 
-def _aligned(
+def _choose_aligned(
     lookup: AvroValue,
     versions: Sequence[Version],
     ages: Sequence[int],
@@ -81,15 +84,15 @@ def _aligned(
         newest = newest or evaluation
     evaluated = [c for c in candidates if c["alignment"]]
     versions_text = ", ".join(f"version {c['version']} {c['alignment']}" for c in evaluated)
-    reason = f"{versions_text}{_failed(newest)}"
+    reason = f"{versions_text}{_failed_checks(newest)}"
     return LookupResult(MISALIGNED, reason, tuple(candidates), checked=newest)
 
 
 def _policy(lookup: AvroValue, constitution: Constitution) -> AvroValue:
-    """Return what the evaluations go by.
+    """Return the policy of the evaluations.
 
-    Thresholds and learned checks hold only under the constitution that they were derived under.  A
-    READ names it as its reason, one of an earlier release none.
+    Thresholds and learned checks apply only under the constitution that they were derived under.  A
+    READ names it as its reason; a READ of an earlier release names none.
     """
     policy: AvroValue = lookup["policy"]
     if lookup["reason"] in (None, constitution.label):
@@ -104,7 +107,7 @@ def _hit(
     return LookupResult(HIT, reason, tuple(candidates), version, age, checked)
 
 
-def _failed(evaluation: Evaluation | None) -> str:
+def _failed_checks(evaluation: Evaluation | None) -> str:
     checks = evaluation.checks if evaluation else []
     names = [c["principle"] for c in checks if c["status"] in (FAIL, UNCHECKED)]
     return f": {', '.join(names)}" if names else ""
@@ -113,7 +116,7 @@ def _failed(evaluation: Evaluation | None) -> str:
 def _evaluate(
     task: dict[str, Any], policy: Any, record: dict[str, Any], constitution: Constitution
 ) -> Evaluation:
-    """With the record's own findings, in the context of the task that asks."""
+    """Evaluate a cached record with its own checks in the context of the asking task."""
     return evaluate(
         CACHED,
         task["constitutionalContext"],
@@ -140,14 +143,16 @@ def send_result(
     hit, more = result.version, {}
     if hit is not None:
         more = {"version": hit.number, "ageSec": result.age, "record": hit.body}
-    _send(lookup, result.verdict, result.reason, slot, ctx, leader=leader, **_of(result), **more)
+    _send(
+        lookup, result.verdict, result.reason, slot, ctx, leader=leader, **_evidence(result), **more
+    )
 
 
 def send_waiting(
     lookup: AvroValue, result: LookupResult, until: int, slot: CacheSlot, ctx: DecisionContext
 ) -> None:
     reason = f"{result.verdict}; {slot.leader} computes it"
-    _send(lookup, "waiting", reason, slot, ctx, waitUntil=until, **_of(result))
+    _send(lookup, "waiting", reason, slot, ctx, waitUntil=until, **_evidence(result))
 
 
 def send_verdict(
@@ -162,7 +167,7 @@ def send_verdict(
     _send(lookup, verdict, reason, slot, ctx, version=version)
 
 
-def _of(result: LookupResult) -> dict[str, Any]:
+def _evidence(result: LookupResult) -> dict[str, Any]:
     checked = result.checked
     return {
         "candidates": list(result.candidates),

@@ -1,8 +1,7 @@
-"""Every lookup gets one verdict, and what was vetted once is never written again.
+"""The cache processor: every lookup gets one verdict, and a stored version is never overwritten.
 
-READ looks for an answer, and says who computes it if there is none; STORE keeps one; RELEASE gives
-back a lead or a place among those who wait.  A task that was told to wait gets a second verdict
-when its wait is over.
+READ looks up an answer, and names the leader if there is none; STORE stores one; RELEASE ends a
+lead or a wait.  A task that waits gets a second verdict at the end of its wait.
 
 Source: SAP spec, 5.4.
 """
@@ -39,7 +38,7 @@ _TABLES: Mapping[str, Table] = {
     flights.DRAIN_WAITERS: SAP_CACHE_HEADS,
     flights.WAIT_EXPIRED: SAP_CACHE_WAITS,
 }
-"""What each kind of timer is about."""
+"""The table of each kind of timer."""
 
 
 class SapCacheProcessor:
@@ -67,7 +66,7 @@ class SapCacheProcessor:
             _fire(timer, now_ms, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
-        """Who asks is told that there is nothing; what was to be kept is not."""
+        """Answer a READ with a miss, and a STORE by releasing the flight without storing."""
         lookup, reason = message.value, f"{size} bytes on {topic.name} are more than a record may"
         ctx = _context(message, work)
         slot = CacheSlot(lookup["cacheKey"], work)
@@ -90,30 +89,30 @@ def _context(message: Message, work: ProcessorContext) -> DecisionContext:
 
 
 def _fire(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
-    """What a timer was set for may be over, also by an earlier timer of the same tick."""
+    """Handle a timer, whose subject may be gone, also by an earlier timer of the same tick."""
     cause = f"timer/{work.partition}/{_TABLES[timer.kind].name}/{timer.key}@{timer.due_ms}"
     ctx = DecisionContext(work, cause, now_ms, traceparent_of(timer))
     cache_key, _, arrival = timer.key.partition("/")
     slot = CacheSlot(cache_key, work)
     if timer.kind == flights.WAIT_EXPIRED:
-        _expire(int(arrival), slot, ctx)
+        _expire_wait(int(arrival), slot, ctx)
     elif timer.kind == flights.LEASE_EXPIRED:
-        _lapse(timer.due_ms, slot, ctx)
+        _expire_lease(timer.due_ms, slot, ctx)
     else:
         flights.decide_again(slot, ctx)
     slot.save()
 
 
-def _expire(arrival: int, slot: CacheSlot, ctx: DecisionContext) -> None:
+def _expire_wait(arrival: int, slot: CacheSlot, ctx: DecisionContext) -> None:
     for waiter in list(slot.waiters):
         if waiter["arrival"] == arrival:
-            lookup = flights.take(waiter, slot, ctx)
+            lookup = flights.remove_waiter(waiter, slot, ctx)
             waited = (ctx.at - lookup["at"]) // 1000
             reason = f"no answer for {waited} s"
             send_verdict(lookup, "wait_expired", reason, slot, ctx)
 
 
-def _lapse(due_ms: int, slot: CacheSlot, ctx: DecisionContext) -> None:
+def _expire_lease(due_ms: int, slot: CacheSlot, ctx: DecisionContext) -> None:
     flight = slot.head["flight"]
     if flight is None or flight["lapsesAt"] != due_ms:
         return

@@ -1,4 +1,4 @@
-"""What is kept of one cacheKey: the head of its versions, its flight, and who waits for it.
+"""The rows of one cacheKey: the head of its versions, its flight, and its waiters.
 
 Source: SAP spec, 5.4.
 """
@@ -32,7 +32,7 @@ class Version(NamedTuple):
 
 
 class CacheSlot:
-    """The rows of one cacheKey within one decision; `save` puts a changed head back."""
+    """The rows of one cacheKey within one decision; `save` writes a changed head."""
 
     def __init__(self, cache_key: str, work: ProcessorContext) -> None:
         self.cache_key = cache_key
@@ -54,24 +54,24 @@ class CacheSlot:
 
     @property
     def newest(self) -> int:
-        """The newest version; 0 if there is none."""
+        """Return the number of the newest version, 0 if there is none."""
         version: int = self.head["version"]
         return version
 
     @property
     def leader(self) -> str | None:
-        """The task that computes what the others wait for."""
+        """Return the task that computes the answer for the waiters."""
         flight = self.head["flight"]
         return None if flight is None else flight["leaderTaskId"]
 
     @property
     def state(self) -> FlightState:
-        """Of the flight."""
+        """Return the state of the flight."""
         return FlightState.ABSENT if self.head["flight"] is None else FlightState.OPEN
 
     @property
     def waiters(self) -> list[AvroValue]:
-        """SapWaiter of each, in the order of arrival."""
+        """Return the SapWaiter of each waiting task, in the order of arrival."""
         waiters: list[AvroValue] = self.head["waiters"]
         return waiters
 

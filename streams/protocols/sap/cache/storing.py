@@ -1,8 +1,8 @@
-"""An answer becomes a version, once and for ever.
+"""The storing of an answer as a version, which is never overwritten.
 
-The versions of a key are a chain: each record holds its own hash and that of the one before it.
-A row that is there already is never written over, even if the head does not know of it: then
-nothing is written, and the verdict says so.
+The versions of a key are a chain: each record contains its own hash and that of the previous one.
+An existing row is never overwritten, even if the head does not know of it: then nothing is written,
+and the verdict reports it.
 
 Source: SAP spec, 5.4 (STORE, RELEASE), 2.4 (SapCacheRecord) and 5.1 (edges).
 """
@@ -23,15 +23,17 @@ FIRST_PREVIOUS = "0" * 64
 
 
 def store(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
-    verdict, reason, version = _kept(lookup, slot, ctx)
+    verdict, reason, version = _store_draft(lookup, slot, ctx)
     if slot.leader == lookup["taskId"]:
         flights.end(FlightEvent.STORED, slot, ctx)
     send_verdict(lookup, verdict, reason, slot, ctx, version)
     flights.decide_again(slot, ctx)
 
 
-def _kept(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> tuple[str, str, int | None]:
-    """The verdict, its reason and the version it is about."""
+def _store_draft(
+    lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext
+) -> tuple[str, str, int | None]:
+    """Store the draft if it is new; return the verdict, its reason and the version."""
     key = slot.store_key(lookup["taskId"])
     known = slot.stores.get(key)
     if known is not None:
@@ -66,16 +68,16 @@ def _record(draft: AvroValue, version: int, slot: CacheSlot, ctx: DecisionContex
 
 
 def release(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
-    """A leader gives up, or a task waits no more; anyone else has nothing to give back."""
+    """End the flight of a leader, or the wait of a task; any other task has nothing to release."""
     task_id = lookup["taskId"]
-    led = slot.leader == task_id
+    is_leader = slot.leader == task_id
     waits = [waiter for waiter in slot.waiters if waiter["taskId"] == task_id]
     for waiter in waits:
-        flights.take(waiter, slot, ctx)
-    if led:
+        flights.remove_waiter(waiter, slot, ctx)
+    if is_leader:
         flights.end(FlightEvent.RELEASED, slot, ctx)
-    what = "the flight" if led else "a place among those who wait" if waits else "nothing"
+    what = "the flight" if is_leader else "a place among those who wait" if waits else "nothing"
     reason = f"{what} is given back: {lookup['reason'] or 'no reason given'}"
     send_verdict(lookup, "released", reason, slot, ctx)
-    if led:
+    if is_leader:
         flights.decide_again(slot, ctx)

@@ -1,4 +1,4 @@
-"""What is checked, what one check results in, and how results count: votes, violations and steps.
+"""The subject of checks, the result of a check, and the tally of votes, violations and steps.
 
 Source: SAP spec, 2.2, 3.5.
 """
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 VALID, ESCALATE, NON_CONSTITUTIONAL = ALIGNMENTS
 PASS, FAIL, UNCHECKED = CHECK_STATUSES
 STATUSES = (PASS, UNCHECKED, FAIL)
-"""Of a check, from the best to the worst."""
+"""The statuses of a check, from the best to the worst."""
 
 LOW, MEDIUM, HIGH, CRITICAL = SEVERITIES
 INSTANT, CONSULTED, DELIBERATED = LEVELS
@@ -31,7 +31,7 @@ VOTES: Mapping[str, tuple[str, str, str]] = {
     MEDIUM: (ESCALATE, VALID, VALID),
     LOW: _ALL_VALID,
 }
-"""By severity of a violation: the vote at each risk tolerance."""
+"""The vote by severity of a violation and risk tolerance."""
 
 
 def vote_of(severity: object, risk: object) -> str:
@@ -53,7 +53,7 @@ Params = Mapping[str, Any]
 
 
 class CheckResult(NamedTuple):
-    """status: PASS, FAIL or UNCHECKED.  notes never hold the text that matched."""
+    """The result of a check: PASS, FAIL or UNCHECKED.  notes never contain the matched text."""
 
     status: str
     notes: str
@@ -61,7 +61,7 @@ class CheckResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the evaluators check.
+    """The value that evaluators check.
 
     value: the payload in phase `task`, else the output; None is no output.
     denylist: the terms of the constitution.
@@ -76,13 +76,13 @@ class Subject:
 
 
 class Evaluator(NamedTuple):
-    """One way of checking.
+    """A function that checks a subject, and the readers of its parameters.
 
-    check: None where there is nothing to check in that phase.
-    params: by name, what reads a value of a parameter, from the file or from a constraint's text;
-      it raises ValueError.
-    needs: parameters of which at least one must be given.
-    others: what reads parameters of any other name, if there may be such.
+    check: returns None if there is nothing to check in that phase.
+    params: the reader of each parameter by name, for the file or a constraint's text; a reader
+      raises ValueError.
+    needs: parameters of which at least one is required.
+    others: reads parameters of any other name, if they are allowed.
     """
 
     check: Callable[[Subject, Params], CheckResult | None]
@@ -91,22 +91,25 @@ class Evaluator(NamedTuple):
     others: Callable[[Any], Any] | None = None
 
     def reader(self, name: str) -> Callable[[Any], Any] | None:
-        """Return what reads a parameter; None for a name that is none."""
+        """Return the reader of a parameter, None for an unknown name."""
         return self.params.get(name, self.others)
 
     def lacks(self, names: Set[str]) -> bool:
-        """Return whether none of these names is a parameter that must be given."""
+        """Return whether none of these names is a required parameter."""
         if not self.needs:
             return False
         return not (names if self.others else self.needs & names)
 
 
 MAX_NAME, MAX_NOTES = 1024, 4000
-"""Code points, as an outcome may have them (2.2)."""
+"""Maximum code points of a name in an outcome (2.2)."""
 
 
 class Tally:
-    """checks: by name, the worse of two stays.  steps: everything in the order it was looked at."""
+    """The results of one evaluation.
+
+    checks: by name; the worse of two counts.  steps: every check, in the order of evaluation.
+    """
 
     def __init__(self) -> None:
         self.checks: dict[str, Json] = {}

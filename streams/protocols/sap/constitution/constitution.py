@@ -1,4 +1,4 @@
-"""The constitution: principles, constraints, essence and denylist, as its file states them.
+"""The constitution: the principles, constraints, essence and denylist of its file.
 
 Source: SAP spec, 3.3.
 """
@@ -23,12 +23,12 @@ from streams.protocols.sap.constitution.evaluators import EVALUATORS
 from streams.protocols.sap.constitution.texts import normalised
 
 DEFAULT_PHASES = (FINAL, CACHED)
-"""Of an entry that names none."""
+"""The phases of an entry that names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principle:
-    """threshold: a reading above it exceeds.  severity: of a FAIL."""
+    """A principle.  threshold: a higher reading exceeds it.  severity: of a FAIL."""
 
     threshold: float = 60
     on_exceed: str = "check"
@@ -50,7 +50,7 @@ class Constraint:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self, subject: Subject, text_params: Mapping[str, str]) -> CheckResult | None:
-        """Check a subject.  text_params: parameters that the text of a constraint gives."""
+        """Check a subject.  text_params: parameters read from the text of a constraint."""
         evaluator = EVALUATORS[self.evaluator]
         params = dict(self.params)
         for name, text in text_params.items():
@@ -74,9 +74,10 @@ class ConstraintMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constitution:
-    """label: `<version>@<first 12 hex of the file's SHA-256>`.  principles: those listed.
+    """A constitution: its principles, checks and terms.
 
-    escalation: the capability that is asked to review.
+    label: `<version>@<first 12 hex of the file's SHA-256>`.  principles: those listed.
+    escalation: the capability that is asked for a review.
     """
 
     label: str

@@ -1,9 +1,9 @@
-"""Whether something is in line with the constitution of its task, and what becomes of it then.
+"""The evaluation of a task or result against its constitution, and the status that follows.
 
-`evaluate` is one pure function.  It makes eight checks in a fixed order.  Each may give a vote,
-and the highest vote is the answer: VALID < ESCALATE < NON_CONSTITUTIONAL.  What cannot be checked
-is UNCHECKED, and only stops a `deliberated` task.  `combine` and
-`status_after` put the answer together with what the agent itself has reported.
+`evaluate` is a pure function.  It makes eight checks in a fixed order.  Each may give a vote,
+and the highest vote is the result: VALID < ESCALATE < NON_CONSTITUTIONAL.  A check that cannot be
+made is UNCHECKED, which only stops a `deliberated` task.  `combine` and `status_after` combine the
+result with what the agent itself has reported.
 
 Source: SAP spec, 3.5, 3.6 and 9.8.
 """
@@ -57,9 +57,10 @@ _TEXT_ID_HEX = 16
 
 
 class Evaluation(NamedTuple):
-    """checks, violations: as in a result's evidence.
+    """The result of an evaluation.
 
-    steps: {step, name, status, notes, vote} in the order they were taken; the last is the sum.
+    checks, violations: as in a result's evidence.
+    steps: {step, name, status, notes, vote} in the order of evaluation; the last is the sum.
     """
 
     alignment: str
@@ -70,7 +71,7 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _EvaluationContext:
-    """One evaluation: what it goes by, and its results so far."""
+    """The inputs of one evaluation, and its results so far."""
 
     subject: Subject
     context: Json
@@ -140,23 +141,23 @@ def _principles(
     reported: Any,
     tally: Tally,
 ) -> None:
-    """Count what was reported for principles whose reading exceeds, and every other FAIL."""
+    """Count the checks reported for exceeded principles, and every other FAIL."""
     risk = context.get("riskTolerance")
     checks = [check for check in objects(reported) if check.get("status") in STATUSES]
-    answered: set[str] = set()
-    for name, figures in _exceeding(context, policy, constitution):
+    exceeded: set[str] = set()
+    for name, reading_text in _exceeding(context, policy, constitution):
         principle = constitution.principle(name)
-        answered.add(name)
+        exceeded.add(name)
         if principle.on_exceed == "escalate":
-            tally.check(1, name, CheckResult(FAIL, figures), vote=ESCALATE)
+            tally.check(1, name, CheckResult(FAIL, reading_text), vote=ESCALATE)
         elif phase != TASK:
             statuses = [check["status"] for check in checks if check.get("principle") == name]
-            result = _worst_result(statuses, figures)
+            result = _worst_result(statuses, reading_text)
             vote = vote_of(principle.severity, risk)
             tally.check(1, name, result, principle.severity, vote)
     for check in checks:
         other = check.get("principle")
-        if isinstance(other, str) and other not in answered and check["status"] == FAIL:
+        if isinstance(other, str) and other not in exceeded and check["status"] == FAIL:
             result = CheckResult(FAIL, "reported by the agent")
             tally.check(1, other, result, MEDIUM, vote_of(MEDIUM, risk))
 
@@ -178,13 +179,13 @@ def _exceeding(
             yield name, f"{format_plain(reading)} > {format_plain(threshold)}"
 
 
-def _worst_result(statuses: list[str], figures: str) -> CheckResult:
+def _worst_result(statuses: list[str], reading_text: str) -> CheckResult:
     if not statuses:
-        return CheckResult(UNCHECKED, f"{figures}, no finding reported")
+        return CheckResult(UNCHECKED, f"{reading_text}, no finding reported")
     worst = statuses[0]
     for status in statuses:
         worst = worse_status(worst, status)
-    return CheckResult(worst, figures)
+    return CheckResult(worst, reading_text)
 
 
 def _reported(ctx: _EvaluationContext, violations: Any) -> None:

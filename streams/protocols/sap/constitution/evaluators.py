@@ -1,6 +1,6 @@
-"""Evaluators: each checks one property of a payload or an output, with the parameters it is given.
+"""The evaluators: each checks one property of a payload or an output, with its parameters.
 
-Numbers of a budget are compared as the decimals that their JSON spelling says.
+Numbers of a budget are compared as the decimals of their JSON spelling.
 
 Source: SAP spec, 3.3, 3.4 and 9.7.
 """
@@ -71,7 +71,7 @@ def read_texts(value: Any) -> tuple[str, ...]:
 
 
 MAX_POINTERS = 8
-"""JSON Pointers that the notes of a check have."""
+"""Maximum number of JSON Pointers in the notes of a check."""
 
 
 def _pii_pointers(subject: Subject) -> Iterator[str]:
@@ -165,10 +165,10 @@ def check_contract(subject: Subject, params: Params) -> CheckResult | None:
     results = contract_results(subject.contract, subject.value, subject.denylist)
     if not results:
         return CheckResult(UNCHECKED, "the task has no contract that can be checked")
-    return _joined(results)
+    return _join(results)
 
 
-def _joined(results: Mapping[str, CheckResult]) -> CheckResult:
+def _join(results: Mapping[str, CheckResult]) -> CheckResult:
     """Return one result of several by name, with the worst of their statuses."""
     status = PASS
     for result in results.values():
@@ -182,7 +182,7 @@ _DURATIONS_MS = ("latencyMs", "durationMs")
 
 
 def number(value: Any) -> Decimal | None:
-    """Return a JSON number as its spelling says; None for anything else."""
+    """Return a JSON number as the decimal of its spelling, None for anything else."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -222,12 +222,10 @@ def budget_members(budget: Any) -> dict[str, Decimal]:
     """Return the numeric members of a budget, in order."""
     if not isinstance(budget, dict):
         return {}
-    return {
-        name: amount for name in _ordered(budget) if (amount := number(budget[name])) is not None
-    }
+    return {name: amount for name in _sort(budget) if (amount := number(budget[name])) is not None}
 
 
-def _ordered(names: Iterable[str]) -> list[str]:
+def _sort(names: Iterable[str]) -> list[str]:
     """Return tokens, seconds, then the others by code point."""
     return sorted(names, key=lambda name: (name != TOKENS, name != SECONDS, name))
 
@@ -235,12 +233,12 @@ def _ordered(names: Iterable[str]) -> list[str]:
 def check_budget(subject: Subject, params: Params) -> CheckResult | None:
     results = {
         name: result
-        for name in _ordered(params)
+        for name in _sort(params)
         if (result := compare_budget(name, params[name], subject)) is not None
     }
     if not results:
         return None
-    return _joined(results)
+    return _join(results)
 
 
 def _terms_of(subject: Subject, params: Params) -> list[str]:
@@ -283,7 +281,7 @@ def require_pattern(subject: Subject, params: Params) -> CheckResult:
 
 
 def _first_match(subject: Subject, params: Params) -> str | None:
-    """Return the redacted pointer of the first text that holds the pattern."""
+    """Return the redacted pointer of the first text that contains the pattern."""
     search = compiled(params["pattern"]).search
     for path, value in texts(subject.value):
         if search(value):
@@ -302,4 +300,4 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "forbid_pattern": Evaluator(forbid_pattern, _PATTERN, frozenset(_PATTERN)),
     "require_pattern": Evaluator(require_pattern, _PATTERN, frozenset(_PATTERN)),
 }
-"""By the name that a constitution gives it."""
+"""The evaluators by their names in a constitution."""

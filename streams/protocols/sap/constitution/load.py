@@ -1,7 +1,7 @@
-"""Reads a constitution, strictly: a file that says anything unknown stops the service.
+"""The strict reader of constitution files: an unknown entry stops the service.
 
-Every reader raises ValueError that names the entry; `Table.end` refuses members that none has
-asked for.
+Every reader raises ValueError that names the entry; `Table.end` refuses members that no reader has
+taken.
 
 Source: SAP spec, 3.3.
 """
@@ -40,7 +40,8 @@ _bound: dict[Path | None, Constitution] = {}
 
 
 def load(path: Path | str | None) -> Constitution:
-    """From an operator's file, which replaces the shipped one as a whole; None: the shipped one.
+    """Load a constitution from an operator's file, which replaces the default one; None: the
+    default.
 
     Raises SettingsError, which names the file and the entry.
     """
@@ -55,7 +56,7 @@ def load(path: Path | str | None) -> Constitution:
 
 
 def bind(path: Path | str | None) -> Constitution:
-    """Load the constitution that this process goes by from now on for that path.
+    """Load the constitution that this process then uses for that path.
 
     A service does so at its start.  Raises SettingsError.
     """
@@ -65,13 +66,13 @@ def bind(path: Path | str | None) -> Constitution:
 
 
 def constitution_of(work: Mapping[str, Any]) -> Constitution:
-    """work: settings as processors see them.  The file is read once in a process."""
+    """Return the constitution of a processor's settings; each file is read once in a process."""
     path: Path | None = work[SETTING]
     return _bound.get(path) or bind(path)
 
 
 def parse(data: bytes) -> Constitution:
-    """Raises ValueError, which names the entry."""
+    """Parse a constitution file.  Raises ValueError, which names the entry."""
     top = Table("the file", tomllib.loads(data.decode("utf-8")))
     version = top.text("version", "0")
     defaults = principle_of(top.table("defaults"))
@@ -235,7 +236,7 @@ def _phases(table: Table) -> tuple[str, ...]:
 
 
 def _params(table: Table, name: str, match: Sequence[re.Pattern[str]]) -> dict[str, Any]:
-    """The values of the file; those that a text gives are read when it is there."""
+    """Return the parameters in the file; named groups of `match` are read when a text matches."""
     evaluator = EVALUATORS[name]
     values = Table(f"{table.name}: params", table.take("params", {}))
     groups = {group for pattern in match for group in pattern.groupindex}

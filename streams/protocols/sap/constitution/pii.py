@@ -1,8 +1,8 @@
-"""What no text of the service may repeat: personal data, and terms of the denylist.
+"""Detection of personal data and terms of the denylist, which no text of the service may repeat.
 
-A pattern takes the longest match at each place.  A match that touches a letter, a digit or `+` is
-part of something longer and is none.  The patterns need no backtracking beyond one label of a
-domain, so that no text takes long.
+A pattern takes the longest match at each position.  A match that touches a letter, a digit or `+`
+is part of something longer and does not count.  The patterns need no backtracking beyond one label
+of a domain, so that no text takes long.
 
 Source: SAP spec, 3.4 and 9.8.
 """
@@ -22,7 +22,7 @@ _ALONE_BEHIND = r"(?![^\W_])(?!\+)"
 
 
 def _alone(pattern: str) -> re.Pattern[str]:
-    """Finds each place where the longest match stands alone; matches may overlap."""
+    """Compile a pattern for its longest matches that touch nothing else; matches may overlap."""
     return re.compile(f"{_ALONE_BEFORE}(?=(?P<all>(?>{pattern})){_ALONE_BEHIND})")
 
 
@@ -31,7 +31,7 @@ def _any(match: str) -> bool:
 
 
 def luhn(digits: str) -> bool:
-    """Whether the Luhn sum is divisible by 10."""
+    """Return whether the Luhn sum is divisible by 10."""
     doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
     return (sum(map(int, digits[-1::-2])) + sum(doubled)) % 10 == 0
 
@@ -46,7 +46,7 @@ def _is_us_number(match: str) -> bool:
 
 
 class Kind(NamedTuple):
-    """needs: what every match holds, and almost no text; it is quickly looked for."""
+    """A kind of personal data.  needs: a text that every match contains, for a fast pre-check."""
 
     name: str
     needs: re.Pattern[str]
@@ -102,7 +102,7 @@ def kinds_in(text: str) -> list[str]:
 
 
 def is_card_number(number: float) -> bool:
-    """Return whether a JSON number is one as it stands."""
+    """Return whether a JSON number is a card number."""
     if not -1e19 < number < 1e19 or number != int(number):
         return False
     digits = str(abs(int(number)))
@@ -119,7 +119,7 @@ def _whole_words(term: str) -> re.Pattern[str]:
 
 
 def holds_term(value: str, terms: Sequence[str]) -> bool:
-    """Return whether a text holds one of the folded terms as whole words."""
+    """Return whether a text contains one of the folded terms as whole words."""
     if not terms:
         return False
     value = folded(value)
@@ -129,8 +129,9 @@ def holds_term(value: str, terms: Sequence[str]) -> bool:
 def redacted_pointer(
     path: Path, denylist: Sequence[str], withheld: Callable[[str], bool] | None = None
 ) -> str:
-    """Return a pointer without names that hold personal data, terms of the constitution's denylist,
-    or what the caller withholds.
+    """Return a pointer without names that contain personal data or terms of the denylist, or that
+    the
+    caller withholds.
     """
     terms = [folded(term) for term in denylist]
     return redacted(

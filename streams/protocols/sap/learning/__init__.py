@@ -1,4 +1,4 @@
-"""The sap-learning processor: what outcomes and operators teach about each capability."""
+"""The sap-learning processor: values learned per capability from outcomes and operators."""
 
 from streams.protocols.sap.learning.processor import SapLearningProcessor
 

@@ -1,13 +1,13 @@
-"""What is known of one kind of task: counts and sums over its outcomes and its operators.
+"""The aggregates of one kind of task: counts and sums over its outcomes and operator signals.
 
 Metrics, checks and violations count computed outcomes only: an answer from the cache is no new
-evidence.  A row keeps only so much of what agents send that it cannot outgrow its topic.
+evidence.  A row stores only so much of what agents send that it cannot outgrow its topic.
 
-Sums are exact: what a number says is its RFC 8785 spelling, not its binary digits.  So 0.1 + 0.2
-is 0.3, and a row does not depend on the order of its parts or on how a sum would be rounded.
+Sums are exact: a number counts as its RFC 8785 spelling, not as its binary digits.  So 0.1 + 0.2
+is 0.3, and a row does not depend on the order of its parts or on the rounding of a sum.
 
-Every citation has a row with its count.  A count only grows, and by one, so the 50 most are among
-the 50 until now and the one that has just grown.
+Every citation has a row with its count.  A count only grows, and by one, so the 50 most cited are
+among the previous 50 and the one that has just grown.
 
 Source: SAP spec, 5.5 and 9.7; NAMES and NAME_LENGTH are this service's own.
 """
@@ -27,9 +27,9 @@ from streams.engine.processor import AvroValue
 NOTES = 20
 CITATIONS = 50
 NAMES = 100
-"""Names that one map of a row has; further ones are not counted."""
+"""Maximum names in one map of a row; further ones are not counted."""
 NAME_LENGTH = 256
-"""Code points of a name that is counted."""
+"""Maximum code points of a name that is counted."""
 _WORST = ("PASS", "UNCHECKED", "FAIL")
 _NO_CHECKS: Mapping[str, int] = {"pass": 0, "fail": 0, "unchecked": 0}
 NO_BEST: Mapping[str, Any] = {
@@ -44,11 +44,11 @@ NO_BEST: Mapping[str, Any] = {
 
 
 class Known(Sized, Container[str], Protocol):
-    """The names that a map has."""
+    """The names that a map contains."""
 
 
 def room_for(name: str, known: Known) -> bool:
-    """Return whether a map may count this name: it does already, or has room for it."""
+    """Return whether a map may count this name: it contains the name, or has room for it."""
     return name in known or (len(known) < NAMES and len(name) <= NAME_LENGTH)
 
 
@@ -63,14 +63,14 @@ def checks_of(signal: Mapping[str, Any]) -> dict[str, str]:
 
 
 def fold(row: AvroValue | None, signal: AvroValue) -> AvroValue:
-    """The row after one signal, but for citations, best task and version of heuristics."""
+    """Return the row after one signal, except citations, best task and version of heuristics."""
     after = dict(row or _first(signal))
     after["lastAt"] = max(after["lastAt"], signal["at"])
     after["firstAt"] = min(after["firstAt"], signal["at"])
     if signal["kind"] == "outcome":
         after |= _outcome(after, signal)
     elif signal["kind"] == "rating" and signal["rating"] is not None:
-        after["ratings"] = _rated(after["ratings"], signal["rating"])
+        after["ratings"] = _add_rating(after["ratings"], signal["rating"])
     elif signal["kind"] == "approval":
         decided = "approved" if signal["decision"] == "approved" else "rejected"
         after[decided] += 1
@@ -83,20 +83,20 @@ def _outcome(row: AvroValue, signal: AvroValue) -> AvroValue:
     changed: AvroValue = {
         "outcomes": row["outcomes"] + 1,
         "cacheHits": row["cacheHits"] + signal["cacheHit"],
-        "statusCounts": _counted(row["statusCounts"], [signal["status"]]),
-        "alignmentCounts": _counted(row["alignmentCounts"], [signal["alignment"]]),
-        "nextActionCounts": _counted(row["nextActionCounts"], signal["nextActions"]),
+        "statusCounts": _count_names(row["statusCounts"], [signal["status"]]),
+        "alignmentCounts": _count_names(row["alignmentCounts"], [signal["alignment"]]),
+        "nextActionCounts": _count_names(row["nextActionCounts"], signal["nextActions"]),
     }
     if signal["computed"]:
         severities = [violation["severity"] for violation in signal["violations"]]
         changed["computed"] = row["computed"] + 1
-        changed["checkCounts"] = _checked(row["checkCounts"], checks_of(signal))
-        changed["violationCounts"] = _counted(row["violationCounts"], severities)
-        changed["metrics"] = _measured(row["metrics"], signal["metrics"])
+        changed["checkCounts"] = _count_checks(row["checkCounts"], checks_of(signal))
+        changed["violationCounts"] = _count_names(row["violationCounts"], severities)
+        changed["metrics"] = _add_metrics(row["metrics"], signal["metrics"])
     return changed
 
 
-def _counted(counts: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+def _count_names(counts: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
     after = dict(counts)
     for name in names:
         if room_for(name, after):
@@ -104,7 +104,7 @@ def _counted(counts: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
     return after
 
 
-def _checked(counts: Mapping[str, Any], checks: Mapping[str, str]) -> dict[str, Any]:
+def _count_checks(counts: Mapping[str, Any], checks: Mapping[str, str]) -> dict[str, Any]:
     after = dict(counts)
     for name, status in checks.items():
         if room_for(name, after):
@@ -113,7 +113,7 @@ def _checked(counts: Mapping[str, Any], checks: Mapping[str, str]) -> dict[str, 
     return after
 
 
-def _measured(sums: Mapping[str, Any], metrics: Mapping[str, float]) -> dict[str, Any]:
+def _add_metrics(sums: Mapping[str, Any], metrics: Mapping[str, float]) -> dict[str, Any]:
     after = dict(sums)
     for name, number in metrics.items():
         if room_for(name, after):
@@ -127,7 +127,7 @@ def _measured(sums: Mapping[str, Any], metrics: Mapping[str, float]) -> dict[str
     return after
 
 
-def _rated(ratings: Mapping[str, Any], rating: int) -> dict[str, Any]:
+def _add_rating(ratings: Mapping[str, Any], rating: int) -> dict[str, Any]:
     first = ratings["count"] == 0
     return {
         "count": ratings["count"] + 1,
@@ -137,8 +137,8 @@ def _rated(ratings: Mapping[str, Any], rating: int) -> dict[str, Any]:
     }
 
 
-def best(row: AvroValue | None, signal: AvroValue) -> AvroValue:
-    """The tasks that a playbook would name: the best rated, and the latest that succeeded."""
+def update_best(row: AvroValue | None, signal: AvroValue) -> AvroValue:
+    """Return the tasks that a playbook would name: the best rated and the latest success."""
     after = dict(row or NO_BEST)
     at, task_id = signal["at"], signal["taskId"].lower()
     if signal["kind"] == "rating" and signal["rating"] is not None:
@@ -202,7 +202,7 @@ def grow_citations(
     return after
 
 
-# The digits of any sum of doubles: from 10^-324 to 10^308, with room to carry.
+# Enough digits for any sum of doubles, from 10^-324 to 10^308, with carries.
 _EXACT = Context(prec=700, traps=[Inexact])
 ZERO = "0"
 
@@ -218,7 +218,7 @@ def add_exactly(total: str, number: float) -> str:
 
 
 def nearest_double(total: str) -> float:
-    """Return the double next to a sum; the largest there is where the sum lies beyond."""
+    """Return the double nearest to a sum; the largest double where the sum is larger."""
     near = float(Decimal(total))
     return math.copysign(sys.float_info.max, near) if math.isinf(near) else near
 

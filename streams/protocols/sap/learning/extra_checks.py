@@ -1,8 +1,8 @@
 """Constraints that fail often enough to be checked although a Task does not state them.
 
 A learnable check that failed in a fifth or more of at least 20 answers is added.  From then on
-its answers are looked at by the hundred: with at most one failure among a hundred it is removed,
-and all its counts start again from zero.
+its answers are counted in windows of a hundred: with at most one failure in a window it is
+removed, and all its counts start again from zero.
 
 Source: SAP spec, 5.5 and 9.12.
 """
@@ -14,20 +14,20 @@ from typing import Any
 
 ADD_SAMPLES = 20
 ADD_SHARE = 5
-"""One failure in so many adds a check."""
+"""A share of one failure in this many answers adds a check."""
 WINDOW = 100
 KEEP_FAILS = 2
-"""Failures in a window that keep a check."""
+"""Minimum failures in a window that keep a check in force."""
 
 NEW: Mapping[str, Any] = {"n": 0, "f": 0, "active": False, "sinceN": 0, "sinceF": 0}
-"""The counter of a check; since: in the present window of one that is active."""
+"""A new counter of a check; since…: counts in the current window of an active check."""
 _PREFIXES = ("constraint:", "learned:")
 
 Counter = Mapping[str, Any]
 
 
 def answers(checks: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """(id, whether it failed) of each constraint that was answered.  checks: status by name."""
+    """Yield the id of each constraint with a result, and whether it failed.  checks: by name."""
     for name, status in checks.items():
         for prefix in _PREFIXES:
             if name.startswith(prefix) and status in ("PASS", "FAIL"):
@@ -35,7 +35,7 @@ def answers(checks: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
 
 
 def count(counter: Counter | None, failed: bool) -> dict[str, Any]:
-    """The counter after one more answer."""
+    """Return the counter after one more result of its check."""
     before = dict(counter or NEW)
     after = before | {"n": before["n"] + 1, "f": before["f"] + failed}
     if not before["active"]:
@@ -47,7 +47,7 @@ def count(counter: Counter | None, failed: bool) -> dict[str, Any]:
 
 
 def derive(counters: Mapping[str, Counter]) -> list[str]:
-    """The checks in force, by code point: those added before and not removed, and new ones."""
+    """Return the checks in force, by code point: new ones, and earlier ones not removed."""
     return sorted(id for id, counter in counters.items() if _in_force(counter))
 
 
@@ -57,10 +57,11 @@ def _in_force(counter: Counter) -> bool:
 
 
 def mark(counter: Counter, in_force: bool) -> dict[str, Any]:
-    """The counter once a derivation has said whether its check is in force.
+    """Return the counter after a derivation has decided whether its check is in force.
 
-    The first window of one that was added begins.  One that was dropped, because the constitution
-    does not have it any more, starts again from zero.
+    A check that was added begins its first window.  One that was dropped, because the constitution
+    no
+    longer has it, starts again from zero.
     """
     if counter["active"] and not in_force:
         return dict(NEW)

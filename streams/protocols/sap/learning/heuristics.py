@@ -1,9 +1,9 @@
 """The heuristics of a capability: one row per version, each derived from the figures it records.
 
-`CapabilityCounts` keeps the counts of one capability as rows; what they teach is said in the
-modules of each rule.  `derive` knows nothing but a basis, the JSON object that the row keeps.  So
-whoever has a row can derive it again, and the rows form a chain in which each names the hash of
-the one before.
+`CapabilityCounts` stores the counts of one capability as rows; the module of each rule describes
+what is derived from them.  `derive` uses only a basis, the JSON object that the row contains.  So
+every row can be derived again, and the rows form a chain in which each names the hash of the
+previous one.
 
 Source: SAP spec, 5.5; 5.1 (edges).
 """
@@ -33,7 +33,7 @@ from topology.sap import (
 EVERY = 25
 """Computed outcomes after which heuristics are derived."""
 NO_HASH = "0" * 64
-KEPT = (
+HEAD_MEMBERS = (
     "version",
     "extractorVersion",
     "volatileKeys",
@@ -43,7 +43,7 @@ KEPT = (
     "constitution",
     "sha256",
 )
-"""What the head of a capability keeps of its newest version."""
+"""Members of the newest version that the head of a capability repeats."""
 NO_HEAD: Mapping[str, Any] = {
     "computed": 0,
     "version": 0,
@@ -64,7 +64,7 @@ Row = Mapping[str, Any]
 
 
 class CapabilityCounts:
-    """What has been counted for a capability; `save` keeps the head, the rest is kept at once."""
+    """The counts of a capability; `save` writes the head, other rows are written at once."""
 
     def __init__(self, capability: str, constitution: Constitution, work: ProcessorContext) -> None:
         self.capability = capability
@@ -74,7 +74,7 @@ class CapabilityCounts:
         self._work = work
 
     def count(self, signal: AvroValue) -> None:
-        """Count what one signal says."""
+        """Count one signal."""
         if signal["kind"] != "outcome":
             complains = bool(self.head["volatileKeys"]) and volatile_keys.is_complaint(signal)
             self.head = self.head | {"complaints": self.head["complaints"] + complains}
@@ -126,13 +126,13 @@ class CapabilityCounts:
             self.head = self.head | {names: sorted([*self.head[names], name])}
 
     def demotes(self) -> bool:
-        """Whether a learned key is to be taken back at once."""
+        """Return whether a learned key must be removed at once."""
         learned = self.head["volatileKeys"]
         totals = self._rows_of(SAP_MEMBER_TOTALS, learned)
-        return bool(volatile_keys.demoted(learned, totals, self.head["complaints"]))
+        return bool(volatile_keys.keys_to_demote(learned, totals, self.head["complaints"]))
 
     def basis(self, trigger: str) -> AvroValue:
-        """Every figure that heuristics rest on now.  trigger: why they are derived."""
+        """Return all figures that heuristics are derived from.  trigger: why they are derived."""
         head, constitution = self.head, self._constitution
         bins = self._rows_of(SAP_READING_BINS, head["principles"])
         counters = self._rows_of(SAP_CHECK_COUNTERS, head["checks"])
@@ -157,7 +157,7 @@ class CapabilityCounts:
         }
 
     def mark(self, in_force: Sequence[str]) -> None:
-        """Remember which extra checks are in force from now on."""
+        """Record which extra checks are now in force."""
         counters = self._rows_of(SAP_CHECK_COUNTERS, self.head["checks"])
         for id, counter in counters.items():
             marked = extra_checks.mark(counter, id in in_force)
@@ -178,7 +178,7 @@ class CapabilityCounts:
 
 
 class Values(NamedTuple):
-    """What a version says; tasks are bound to it."""
+    """The values of a version of heuristics, to which tasks are bound."""
 
     volatile_keys: list[str]
     blocked_keys: list[str]
@@ -187,7 +187,7 @@ class Values(NamedTuple):
 
 
 def values_of(row: Row) -> Values:
-    """Of a version, or of the head that remembers the newest."""
+    """Return the values of a version, or of a head, which stores those of the newest version."""
     return Values(
         list(row["volatileKeys"]),
         list(row["blockedKeys"]),
@@ -197,7 +197,7 @@ def values_of(row: Row) -> Values:
 
 
 def derive(basis: Row) -> Values:
-    """The values that a basis gives."""
+    """Derive the values from a basis."""
     learned, blocked = volatile_keys.derive(basis["volatileKeys"])
     derived = {name: thresholds.derive(one) for name, one in basis["thresholds"].items()}
     return Values(
@@ -209,10 +209,10 @@ def derive(basis: Row) -> Values:
 
 
 def is_new(before: Row, values: Values, constitution: str) -> bool:
-    """Whether these values make a version of their own.
+    """Return whether these values make a new version.
 
-    Thresholds and checks apply only under the constitution that they were derived with, so under
-    another one they are another value.
+    Thresholds and checks apply only under the constitution that they were derived with, so another
+    constitution makes a new version too.
     """
     if values != values_of(before):
         return True
@@ -221,7 +221,7 @@ def is_new(before: Row, values: Values, constitution: str) -> bool:
 
 
 def version(capability: str, head: Row, basis: Row, constitution: str, at: int) -> AvroValue:
-    """The next version without its place in the chain.  head: of the newest so far."""
+    """Return the next version, not yet chained to the previous one.  head: of the newest so far."""
     values = derive(basis)
     changed = values.volatile_keys != head["volatileKeys"]
     return {
@@ -238,19 +238,19 @@ def version(capability: str, head: Row, basis: Row, constitution: str, at: int) 
     }
 
 
-def chained(row: AvroValue, cause: str, previous_sha256: str | None) -> AvroValue:
-    """The row with its cause, the hash of the version before, and its own."""
+def chain_version(row: AvroValue, cause: str, previous_sha256: str | None) -> AvroValue:
+    """Return the row with its cause, the hash of the previous version, and its own hash."""
     whole = row | {"cause": cause, "previousSha256": previous_sha256 or NO_HASH, "sha256": ""}
     return whole | {"sha256": record_sha256(SAP_HEURISTICS_TABLE.record, whole)}
 
 
 def record_sha256(record: str, value: AvroValue) -> str:
-    """Canonical hash of a record without its `sha256`, and without what is null."""
+    """Return the canonical hash of a record without its `sha256` and without nulls."""
     return sap.record_sha256(to_json(record, value), "sha256")
 
 
-def draw_version(row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
-    """A version after the first replaces the one before."""
+def emit_version_edge(row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
+    """Send the edge by which a version after the first replaces the previous one."""
     if row["version"] > 1:
         node = f"sap:heuristics:{row['capability']}/"
         edge = (f"{node}{row['version']}", "replaces", f"{node}{row['version'] - 1}")

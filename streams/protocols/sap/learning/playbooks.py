@@ -1,9 +1,9 @@
-"""A playbook says how tasks of one kind are done well, once there are enough that were.
+"""The playbook of a kind of task: how it is done well, once enough tasks succeeded.
 
-It qualifies with 5 computed outcomes or more, four fifths of them succeeded and valid, a mean
-rating of 4 from two ratings or more, or an approval, and no rejection.  It is written when it
-first qualifies, each time the computed outcomes have doubled from 10 on, and after each operator
-signal; when it no longer qualifies, once more, as inactive.
+A kind of task qualifies with 5 computed outcomes or more, four fifths of them succeeded and valid,
+a mean rating of 4 from two ratings or more, or an approval, and no rejection.  The playbook is
+written when the kind first qualifies, each time the computed outcomes have doubled from 10 on, and
+after each operator signal; when it no longer qualifies, once more, as inactive.
 
 Source: SAP spec, 5.5; 5.1 (edges).
 """
@@ -39,7 +39,7 @@ def qualifies(row: AvroValue, best: AvroValue) -> bool:
 
 
 def next_due(due: int, computed: int) -> int:
-    """The number of computed outcomes, of 10, 20, 40, …, that lies before."""
+    """Return `due`, doubled until it is above the number of computed outcomes (10, 20, 40, …)."""
     while due <= computed:
         due *= 2
     return due
@@ -48,7 +48,7 @@ def next_due(due: int, computed: int) -> int:
 def version(
     before: AvroValue | None, row: AvroValue, best: AvroValue, signal: AvroValue
 ) -> AvroValue | None:
-    """The version that a signal makes, if it makes one.
+    """Return the version that a signal makes, if it makes one.
 
     row, best: after the signal; best with the `playbookDue` from before it.
     """
@@ -56,13 +56,13 @@ def version(
     was_active = before is not None and before["active"]
     due = signal["kind"] != "outcome" or row["computed"] >= best["playbookDue"]
     if active and (due or not was_active):
-        return _written(before, row, best, signal["at"], active=True)
+        return _next_version(before, row, best, signal["at"], active=True)
     if was_active and not active:
-        return _written(before, row, best, signal["at"], active=False)
+        return _next_version(before, row, best, signal["at"], active=False)
     return None
 
 
-def _written(
+def _next_version(
     before: AvroValue | None, row: AvroValue, best: AvroValue, at: int, *, active: bool
 ) -> AvroValue:
     computed, ratings = row["computed"], row["ratings"]
@@ -92,8 +92,8 @@ def _written(
     return book | {"sha256": record_sha256(SAP_KNOWLEDGE_TABLE.record, book)}
 
 
-def draw_source(key: str, row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
-    """A playbook derives from its best task."""
+def emit_source_edge(key: str, row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
+    """Send the edge by which a playbook derives from its best task."""
     if row["bestTaskId"] is not None:
         edge = (f"sap:playbook:{key}", "derived_from", f"sap:task:{row['bestTaskId']}")
         emit_edge(edge, at, cause, work)

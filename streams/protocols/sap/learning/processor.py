@@ -1,17 +1,17 @@
-"""Each signal is summed up under its kind of task, and teaches what it can about its capability.
+"""The learning processor: it aggregates signals by kind of task and derives heuristics.
 
 For every record of `sap.learning-signals`, at the signal's own time:
 
-1. a record that the sap processor cannot have written is set aside: a dead letter;
+1. a record that the sap processor cannot have written goes to the dead letters;
 2. the row of its capability, territory and fingerprint is folded (`aggregates`);
-3. what heuristics rest on is counted (`heuristics`);
-4. after every 25th computed outcome, after each operator signal, and at once when a learned key
-   is to be taken back, heuristics are derived (`heuristics`); a new version is written only if a
-   value changed, and no earlier one is ever touched;
+3. the basis of heuristics is counted (`heuristics`);
+4. after every 25th computed outcome, after each operator signal, and immediately when a learned
+   key must be removed, heuristics are derived (`heuristics`); a new version is written only if a
+   value changed, and earlier versions are never changed;
 5. the playbook of the row is written where it is due (`playbooks`).
 
-So all tables are a function of the topic and the constitution.  Whether tasks are bound to what
-was derived is for the sap processor to say.
+So all tables are a function of the topic and the constitution.  The sap processor decides whether
+tasks are bound to the derived values.
 
 Source: SAP spec, 5.5.
 """
@@ -59,10 +59,10 @@ class SapLearningProcessor:
             _learn(message.value, work)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
-        """It sets no timers."""
+        """Do nothing: the processor sets no timers."""
 
     def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
-        """Bounds keep rows small; what is too large all the same becomes a dead letter."""
+        """Send the signal to the dead letters; limits keep rows small, so this is not expected."""
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
     def dead_letter(
@@ -79,7 +79,7 @@ def _load(batch: Sequence[Message], work: ProcessorContext) -> None:
 
 
 def row_key(signal: Mapping[str, Any]) -> str:
-    """Of the rows of a kind of task."""
+    """Return the key of the rows of a kind of task."""
     return sap_key(signal["capability"], signal["territory"], signal["fingerprint"])
 
 
@@ -103,7 +103,7 @@ def _learn(signal: AvroValue, work: ProcessorContext) -> None:
 
 
 def _trigger(signal: AvroValue, counts: CapabilityCounts) -> str | None:
-    """Why heuristics are derived now, None if they are not."""
+    """Return why heuristics are derived now, None if they are not."""
     if counts.demotes():
         return "demotion"
     if signal["kind"] != "outcome":
@@ -122,18 +122,18 @@ def _derive(
     if not heuristics.is_new(head, values, constitution):
         return
     row = heuristics.version(counts.capability, head, basis, constitution, at)
-    row = heuristics.chained(row, work.cause, head["sha256"])
+    row = heuristics.chain_version(row, work.cause, head["sha256"])
     key = sap_key(counts.capability, sap_version(row["version"]))
     work.rows(SAP_HEURISTICS_TABLE).put(key, row)
-    current = {name: row[name] for name in heuristics.KEPT}
+    current = {name: row[name] for name in heuristics.HEAD_MEMBERS}
     changed = row["extractorVersion"] != head["extractorVersion"]
     counts.head = head | current | {"complaints": 0 if changed else head["complaints"]}
-    heuristics.draw_version(row, at, work.cause, work)
+    heuristics.emit_version_edge(row, at, work.cause, work)
 
 
 def _fold(signal: AvroValue, version: int, work: ProcessorContext) -> None:
     key = row_key(signal)
-    best = aggregates.best(work.rows(SAP_LEARNING_BEST).get(key), signal)
+    best = aggregates.update_best(work.rows(SAP_LEARNING_BEST).get(key), signal)
     row = aggregates.fold(work.rows(SAP_LEARNING_TABLE).get(key), signal)
     if signal["kind"] == "outcome":
         row["citationCounts"] = aggregates.grow_citations(
@@ -146,13 +146,13 @@ def _fold(signal: AvroValue, version: int, work: ProcessorContext) -> None:
     book = playbooks.version(books.get(key), row, best, signal)
     if book is not None:
         books.put(key, book)
-        playbooks.draw_source(key, book, signal["at"], work.cause, work)
+        playbooks.emit_source_edge(key, book, signal["at"], work.cause, work)
     best["playbookDue"] = playbooks.next_due(best["playbookDue"], row["computed"])
     work.rows(SAP_LEARNING_BEST).put(key, best)
 
 
 def _counter(key: str, work: ProcessorContext) -> Callable[[str], int]:
-    """Counts a citation under a kind of task, and says how often it was named."""
+    """Return a function that counts a citation of a kind of task and returns its count."""
     rows = work.rows(SAP_LEARNING_CITATIONS)
 
     def count_up(citation: str) -> int:

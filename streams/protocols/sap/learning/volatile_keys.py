@@ -1,12 +1,12 @@
-"""Which payload members do not matter to an answer: they change, and the answer does not.
+"""The payload members that do not affect an answer: they change, and the answer does not.
 
-Validated answers are grouped by (member name, hash of all that is left of the cache key without
-it).  A group of two values or more supports its member if all its answers are one, and contradicts
-it if they differ; with one value it says nothing.  A member that no group contradicts, and that 5
-groups of 30 answers in all support, is learned: at most 8, the first by name.
+Validated answers are grouped by (member name, hash of the cache key's remaining parts without it).
+A group of two values or more supports its member if all its answers are equal, and contradicts
+it if they differ; with one value it is no evidence.  A member that no group contradicts, and that 5
+groups of 30 answers in total support, is learned: at most 8, the first by name.
 
-Learning is taken back at once: a learned member that is contradicted is removed and blocked for
-good, and so are all learned members when operators have found fault three times with answers
+Learning is reverted at once: a learned member that is contradicted is removed and blocked for
+good, and so are all learned members when operators have complained three times about answers
 from a cache that left learned members out.
 
 Source: SAP spec, 5.5.
@@ -21,11 +21,11 @@ from typing import Any
 from streams.protocols.sap.learning.aggregates import NAME_LENGTH
 
 KEYS = 8
-"""Members that one capability learns."""
+"""Maximum members that one capability learns."""
 MEMBERS = 32
-"""Members of a payload; one that has more teaches nothing."""
+"""Maximum members of a payload from which members are learned."""
 VALUES = 16
-"""Values that a group keeps."""
+"""Maximum values that a group stores."""
 GROUPS = 5
 SAMPLES = 30
 DISTINCT = 2
@@ -39,7 +39,7 @@ Row = Mapping[str, Any]
 
 
 class Evidence(StrEnum):
-    """What a group shows of its member."""
+    """The evidence of a group about its member."""
 
     NOTHING = "nothing"
     SUPPORTS = "supports"
@@ -47,7 +47,7 @@ class Evidence(StrEnum):
 
 
 def members(signal: Row) -> Sequence[Row]:
-    """The members whose groups a signal belongs to; an answer without output has none."""
+    """Return the members whose groups a signal belongs to; an answer without output has none."""
     vetted = signal["status"] == "SUCCEEDED" and signal["alignment"] == "VALID"
     if not (signal["computed"] and vetted) or signal["outputSha256"] is None:
         return []
@@ -57,7 +57,7 @@ def members(signal: Row) -> Sequence[Row]:
 
 
 def join(group: Row | None, value_sha256: str, output_sha256: str) -> dict[str, Any]:
-    """The group after one more answer."""
+    """Return the group after one more answer."""
     if group is None:
         group = {"samples": 0, "values": [], "outputSha256": output_sha256, "outputsDiffer": False}
     values = group["values"]
@@ -75,7 +75,7 @@ def evidence_of(group: Row | None) -> Evidence:
 
 
 def count(total: Row | None, before: Row | None, after: Row) -> dict[str, int]:
-    """The total of a member after one of its groups has grown."""
+    """Return the total of a member after one of its groups has grown."""
     counted = dict(total or NEW)
     for group, step in ((before, -1), (after, 1)):
         evidence = evidence_of(group)
@@ -88,7 +88,7 @@ def count(total: Row | None, before: Row | None, after: Row) -> dict[str, int]:
 
 
 def is_complaint(signal: Row) -> bool:
-    """Whether an operator finds fault with an answer that learned keys let the cache give."""
+    """Return whether an operator complains about a cached answer that depends on learned keys."""
     if not signal["cacheHit"] or signal["extractorVersion"] <= 0:
         return False
     if signal["kind"] == "rating":
@@ -96,22 +96,24 @@ def is_complaint(signal: Row) -> bool:
     return signal["kind"] == "approval" and bool(signal["decision"] == "rejected")
 
 
-def demoted(learned: Sequence[str], totals: Mapping[str, Row], complaints: int) -> list[str]:
-    """The learned members that are to be blocked."""
+def keys_to_demote(learned: Sequence[str], totals: Mapping[str, Row], complaints: int) -> list[str]:
+    """Return the learned members that must be blocked."""
     if complaints >= COMPLAINTS:
         return list(learned)
     return [name for name in learned if totals.get(name, NEW)["contradicting"] > 0]
 
 
-def derive(figures: Row) -> tuple[list[str], list[str]]:
-    """The learned and the blocked members, each by code point.
+def derive(counted_members: Row) -> tuple[list[str], list[str]]:
+    """Return the learned and the blocked members, each by code point.
 
-    figures: `learned` and `blocked` until now, `members` (the total of each), `complaints`.
+    counted_members: the present `learned` and `blocked`, `members` with their totals, `complaints`.
     """
-    out = demoted(figures["learned"], figures["members"], figures["complaints"])
-    blocked = sorted({*figures["blocked"], *out})
-    fit = [name for name, total in figures["members"].items() if _fits(total)]
-    return sorted(name for name in fit if name not in blocked)[:KEYS], blocked
+    out = keys_to_demote(
+        counted_members["learned"], counted_members["members"], counted_members["complaints"]
+    )
+    blocked = sorted({*counted_members["blocked"], *out})
+    fitting = [name for name, total in counted_members["members"].items() if _fits(total)]
+    return sorted(name for name in fitting if name not in blocked)[:KEYS], blocked
 
 
 def _fits(total: Row) -> bool:

@@ -1,4 +1,4 @@
-"""The sap processor: judges tasks, results and signals, and publishes what came of them."""
+"""The sap processor: it decides on tasks, results and signals, and publishes outcomes."""
 
 from streams.protocols.sap.processor.processor import SapProcessor
 

@@ -1,4 +1,4 @@
-"""One task during one decision: its row, its envelope, how it moves, and who works on it.
+"""One task during one decision: its row, its envelope, its transitions, and its agent.
 
 The row is written once, when the decision ends (`save`), with the state it ends in.
 
@@ -34,7 +34,7 @@ NONE = "none"
 
 
 class TaskAggregate:
-    """row: SapTaskState.  envelope: the SapTask, if it has been read already."""
+    """A task within a decision.  row: SapTaskState.  envelope: the SapTask, if already read."""
 
     def __init__(
         self, row: AvroValue, ctx: DecisionContext, envelope: AvroValue | None = None
@@ -50,7 +50,7 @@ class TaskAggregate:
 
     @cached_property
     def envelope(self) -> AvroValue:
-        """The task as it was sent."""
+        """Return the task's envelope, as the issuer sent it."""
         envelope = self._envelope
         if envelope is None:
             envelope = self.ctx.work.rows(SAP_TASK_ENVELOPES).get(sap_key(self.task_id))
@@ -59,7 +59,7 @@ class TaskAggregate:
 
     @cached_property
     def json(self) -> Json:
-        """The envelope in its JSON form."""
+        """Return the envelope in its JSON form."""
         return to_json(TASK, self.envelope)
 
     @property
@@ -73,14 +73,16 @@ class TaskAggregate:
 
     @property
     def accepted(self) -> AvroValue:
-        """What was fixed when it was accepted: SapAccepted."""
+        """Return the values fixed at acceptance: SapAccepted."""
         accepted: AvroValue = self.row["accepted"]
         return accepted
 
     @property
     def policy(self) -> AvroValue:
-        """What its evaluations go by: thresholds and learned checks were derived under one
-        constitution, and hold under that one only.
+        """Return the policy of the task's evaluations.
+
+        Thresholds and learned checks apply only under the constitution that they were derived
+        under.
         """
         policy: AvroValue = self.accepted["policy"]
         if self.row["constitution"] == self.ctx.constitution.label:
@@ -92,7 +94,7 @@ class TaskAggregate:
         return is_overdue(self.row, self.ctx.at)
 
     def dispatch(self) -> None:
-        """Hand the task, as it was sent, to the agent named, else to whoever serves its
+        """Send the task, as the issuer sent it, to the named agent, else to an agent with its
         capability.
         """
         target = self.row["target"]
@@ -124,7 +126,7 @@ class TaskAggregate:
 
 
 def is_overdue(row: AvroValue, now: int) -> bool:
-    """Whether a task's deadline has passed while it is open."""
+    """Return whether an open task's deadline has passed."""
     deadline_at = row["accepted"]["deadlineAt"]
     return row["state"] not in MACHINE.terminal and deadline_at is not None and now > deadline_at
 

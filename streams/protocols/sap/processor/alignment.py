@@ -1,8 +1,8 @@
-"""How a task, a result or a cached answer aligns with the constitution.
+"""The alignment of a task, a result or a cached answer with the constitution.
 
-The service's own evaluation is combined with what the agent has reported.  Together these may be
-more than a result may have.  Then the service's own stay: all of them, or, if these alone are too
-many, the worse.  Of the agent's the first stay, as far as there is room.
+The service's own evaluation is combined with what the agent has reported.  If these are more
+entries than a result may have, the service's come first: all of them, or, if these alone are too
+many, the worse ones.  The agent's first entries fill the remaining room.
 
 Source: SAP spec, 2 (lists have at most 256 entries), 3.5 and 3.6.
 """
@@ -70,7 +70,7 @@ def of_result(task: TaskAggregate, result: Json) -> AlignmentResult:
 def _evaluate_result(
     task: Json, result: Json, policy: Json, constitution: Constitution
 ) -> Evaluation | None:
-    """Return None for a result without anything to evaluate: its agent's word stands."""
+    """Evaluate a result; None if it has nothing to evaluate, and the agent's report counts."""
     phase, evidence = _phase_of(result), result["constitutionalEvidence"]
     if phase is None:
         return None

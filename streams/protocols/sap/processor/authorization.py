@@ -1,8 +1,9 @@
-"""Who may ask for which capability: the issuer table of an operator's TOML file.
+"""The authorisation of issuers for capabilities: the issuer table of an operator's TOML file.
 
-A rule *knows* an issuer when its agent id and its kind both match.  Known and the capability
-matches: allowed.  Known to some rule, but for other capabilities: `forbidden`.  Known to none:
-`unauthorized`.  An absent list is no restriction, an empty one lets nobody in.
+A rule *knows* an issuer when its agent id and its kind both match.  If a rule knows the issuer and
+matches the capability, the task is allowed.  If rules know the issuer, but only for other
+capabilities: `forbidden`.  If no rule knows it: `unauthorized`.  An absent list is no restriction,
+an empty one admits nobody.
 
 Source: SAP spec, 5.2 and Clarification 11.
 """
@@ -19,7 +20,7 @@ from schemas import sha256_hex
 from schemas.sap.constants import AGENT_KINDS
 from streams.errors import SettingsError
 
-_SHOWN = 12
+_LABEL_DIGITS = 12
 _ADVICE = "Correct the file, or unset HEADRACE_SAP_AUTHORIZATION."
 
 
@@ -39,13 +40,13 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """label: `<version>@<first 12 hex of the file's SHA-256>`."""
+    """An issuer table.  label: `<version>@<first 12 hex of the file's SHA-256>`."""
 
     label: str
     rules: tuple[Allow, ...]
 
     def refusal(self, agent_id: str, kind: str, capability: str) -> str | None:
-        """The code of the rule that keeps this issuer out, or None."""
+        """Return the code of the rule that refuses this issuer, None if it is allowed."""
         known = [rule for rule in self.rules if rule.knows(agent_id, kind)]
         if any(glob(rule.capability, capability) for rule in known):
             return None
@@ -56,25 +57,25 @@ _bound: dict[Path, Authorization] = {}
 
 
 def glob(pattern: str, text: str) -> bool:
-    """Whether a text matches: `*` is any run, `?` one character, all else itself."""
-    place = start = 0
+    """Return whether a text matches: `*` is any run, `?` one character, all else itself."""
+    index = start = 0
     star, retry = -1, 0
     while start < len(text):
-        if place < len(pattern) and pattern[place] == "*":
-            star, retry = place, start
-            place += 1
-        elif place < len(pattern) and pattern[place] in ("?", text[start]):
-            place, start = place + 1, start + 1
+        if index < len(pattern) and pattern[index] == "*":
+            star, retry = index, start
+            index += 1
+        elif index < len(pattern) and pattern[index] in ("?", text[start]):
+            index, start = index + 1, start + 1
         elif star >= 0:
             retry += 1
-            place, start = star + 1, retry
+            index, start = star + 1, retry
         else:
             return False
-    return pattern[place:].strip("*") == ""
+    return pattern[index:].strip("*") == ""
 
 
 def parse(data: bytes) -> Authorization:
-    """Raises ValueError, with what is wrong, when it is no authorisation file."""
+    """Parse an authorisation file.  Raises ValueError, which says what is wrong."""
     table = tomllib.loads(data.decode("utf-8"))
     _only(table, ("version", "allow"), "the file")
     version = table.get("version", "0")
@@ -83,7 +84,7 @@ def parse(data: bytes) -> Authorization:
     rules = table.get("allow", [])
     if not isinstance(rules, list):
         raise ValueError("allow is a list of tables, [[allow]]")
-    label = f"{version}@{sha256_hex(data)[:_SHOWN]}"
+    label = f"{version}@{sha256_hex(data)[:_LABEL_DIGITS]}"
     return Authorization(label, tuple(_allow(rule) for rule in rules))
 
 
@@ -119,7 +120,7 @@ def _only(table: Mapping[str, Any], members: tuple[str, ...], what: str) -> None
 
 
 def load(path: Path) -> Authorization:
-    """Raises SettingsError, which names the file and what is wrong with it."""
+    """Load the file.  Raises SettingsError, which names the file and what is wrong with it."""
     try:
         return parse(path.read_bytes())
     except (OSError, ValueError) as exc:
@@ -127,7 +128,7 @@ def load(path: Path) -> Authorization:
 
 
 def bind(path: Path | None) -> Authorization | None:
-    """Load the file that this process goes by from now on for that path.
+    """Load the file that this process then uses for that path.
 
     A service does so at its start.  Raises SettingsError.
     """
@@ -138,6 +139,6 @@ def bind(path: Path | None) -> Authorization | None:
 
 
 def authorization_of(work: Mapping[str, Any]) -> Authorization | None:
-    """work: settings as processors see them.  None lets everyone in."""
+    """Return the issuer table of a processor's settings; None admits every issuer."""
     path: Path | None = work["SAP_AUTHORIZATION"]
     return None if path is None else _bound.get(path) or bind(path)

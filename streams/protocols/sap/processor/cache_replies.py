@@ -1,12 +1,12 @@
-"""What the cache's verdicts do to the tasks that asked.
+"""The effects of the cache's verdicts on the tasks that asked.
 
-A hit answers the task.  A miss sends it to an agent, or fails it if only the cache was to answer.
-For a task that is closed meanwhile, its place among those who wait, or its lead, is released.
+A hit completes the task.  A miss sends it to an agent, or fails it if only the cache may answer.
+If the task is closed by then, its wait or its flight is released.
 
-A hit whose outcome would be too much for one record is published without the steps of its check; if
-it is too much even so, it counts as a miss.
+A hit whose outcome is too large for one record is published without the steps of its evaluation; if
+it is still too large, it counts as a miss.
 
-A task that a `system` producer has begun to report on before its answer came goes on with that:
+A task may get a report of a `system` producer before the cache's verdict.  Then the report counts:
 the machine lets a cached answer, or the lack of one, end a task from QUEUED only.
 
 Source: SAP spec, 5.4.
@@ -32,7 +32,7 @@ _ENDED = frozenset({"store_duplicate", "released", "flight_lapsed"})
 
 
 def apply(task: TaskAggregate, verdict: AvroValue, *, brief: bool = False) -> None:
-    """Apply a SapCacheVerdict.  brief: publish no steps, though the task asks for a trace."""
+    """Apply a SapCacheVerdict.  brief: publish no steps, even if the task asks for a trace."""
     name = verdict["verdict"]
     outcomes.expire_overdue(task)
     if name == "stored":
@@ -42,20 +42,20 @@ def apply(task: TaskAggregate, verdict: AvroValue, *, brief: bool = False) -> No
     elif name in _ENDED:
         _update(task, flightLeader=False)
     elif not task.closed:
-        _take(task, verdict, brief)
+        _apply_reply(task, verdict, brief)
     elif name == "waiting" or verdict["leader"]:
         lookups.release(task, f"the task is {task.state}")
 
 
 def decline(task: TaskAggregate, verdict: AvroValue, reason: str) -> None:
-    """A hit whose outcome is more than one record may hold: as good as no answer.
+    """Handle a hit whose outcome is larger than a record as a miss.
 
-    Raises ValueError for any other verdict, which never causes as much.
+    Raises ValueError for any other verdict, whose output is never as large.
     """
     if verdict["verdict"] != "hit" or task.state != "QUEUED":
         raise ValueError(f"{verdict['verdict']} for a task that is {task.state}: {reason}")
     task.row["cacheState"] = "missed"
-    _missed(task, {**verdict, "reason": f"{verdict['reason']}; {reason}"})
+    _handle_miss(task, {**verdict, "reason": f"{verdict['reason']}; {reason}"})
     task.save()
 
 
@@ -65,30 +65,30 @@ def _update(task: TaskAggregate, **changes: Any) -> None:
         task.save()
 
 
-def _take(task: TaskAggregate, verdict: AvroValue, brief: bool) -> None:
+def _apply_reply(task: TaskAggregate, verdict: AvroValue, brief: bool) -> None:
     name, row = verdict["verdict"], task.row
     if name == "waiting":
         row["cacheState"] = "waiting"
     elif name == "hit":
         row["cacheState"] = "hit" if task.state == "QUEUED" else "missed"
         if task.state == "QUEUED":
-            _hit(task, verdict, brief)
+            _handle_hit(task, verdict, brief)
     elif name in _UNANSWERED:
         row["cacheState"], row["flightLeader"] = "missed", verdict["leader"]
-        _missed(task, verdict)
+        _handle_miss(task, verdict)
     else:
         raise ValueError(f"{name} is no verdict of the cache")
     task.save()
 
 
-def _hit(task: TaskAggregate, verdict: AvroValue, brief: bool) -> None:
+def _handle_hit(task: TaskAggregate, verdict: AvroValue, brief: bool) -> None:
     reply = to_json(VERDICT, verdict)
     record: Json = reply["record"]
     task.row["hitVersion"] = verdict["version"]
     draft = OutcomeDraft(
         "SUCCEEDED",
         "cache_hit",
-        alignment.of_hit(_rechecked(reply, task), record, task),
+        alignment.of_hit(_evaluation_of(reply, task), record, task),
         output=record["output"],
         citations=record["citations"],
         record={name: record[name] for name in ("version", "recordSha256", "taskId", "producer")},
@@ -98,8 +98,8 @@ def _hit(task: TaskAggregate, verdict: AvroValue, brief: bool) -> None:
     outcomes.publish(task, draft)
 
 
-def _rechecked(reply: Json, task: TaskAggregate) -> Evaluation | None:
-    """Return the cache's evaluation; its steps, which no verdict holds, are derived again."""
+def _evaluation_of(reply: Json, task: TaskAggregate) -> Evaluation | None:
+    """Return the cache's evaluation; its steps are derived again, because no verdict has them."""
     if reply["checks"] is None:
         return None
     steps: list[Any] = []
@@ -111,7 +111,7 @@ def _rechecked(reply: Json, task: TaskAggregate) -> Evaluation | None:
     return Evaluation("VALID", reply["checks"], reply["violations"] or [], steps)
 
 
-def _missed(task: TaskAggregate, verdict: AvroValue) -> None:
+def _handle_miss(task: TaskAggregate, verdict: AvroValue) -> None:
     if task.accepted["mode"] == "prefer":
         task.dispatch()
     elif task.state == "QUEUED":

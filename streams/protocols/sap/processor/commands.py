@@ -1,7 +1,7 @@
-"""A command record: a Task, a Result or a Signal, read once, checked, and acknowledged once.
+"""A command record: a Task, a Result or a Signal, parsed once, checked, and acknowledged once.
 
-Checks of a list are made in order, and the first that does not pass decides.  Here are those that
-all commands have: the shape, the key, the partition, and what refuses one about a known task.
+The checks of a list run in order, and the first that fails decides.  This module has the checks of
+all commands: the shape, the key, the partition, and the refusals for a known task.
 
 Source: SAP spec, 2.4, 3.1, 3.2 and Clarification 4.
 """
@@ -36,9 +36,10 @@ _PATH = "/taskId"
 
 
 class Command:
-    """value: Avro.  json: its JSON form, nulls left out.  problems: the first one decides.
+    """A task, result or signal as read from the log, with its problems.
 
-    sha256: the canonical hash, None for what has no canonical JSON.
+    value: Avro.  json: its JSON form without nulls.  problems: the first one decides.
+    sha256: the canonical hash, None if there is no canonical JSON.
     """
 
     def __init__(self, message: Message) -> None:
@@ -59,27 +60,27 @@ class Command:
 
     @property
     def message_id(self) -> str | None:
-        """As it was sent, unless no ack could hold it."""
+        """Return the id as sent, None if it is too long for an ack."""
         return _bounded(self.value["signalId" if self.kind == "signal" else "taskId"])
 
     @property
     def task_id(self) -> str | None:
-        """In lower case; None unless it is a UUID."""
-        return _folded(self.value["taskId"])
+        """Return the task's id in lower case, None unless it is a UUID."""
+        return _lower_uuid(self.value["taskId"])
 
     @property
     def correlation_id(self) -> str | None:
-        return _folded(self.value["correlationId"])
+        return _lower_uuid(self.value["correlationId"])
 
     @property
     def known_id(self) -> str:
-        """The task's id, of an envelope whose shape is right."""
+        """Return the task's id of a valid envelope."""
         assert self.task_id is not None
         return self.task_id
 
     @property
     def key(self) -> str | None:
-        """None for a record without a key, and for one that is not text."""
+        """Return the record's key, None if there is none or it is not text."""
         try:
             return None if self.message.record.key is None else self.message.record.key.decode()
         except UnicodeDecodeError:
@@ -92,36 +93,37 @@ class Command:
 
     @property
     def known_sha256(self) -> str:
-        """The canonical hash of an envelope whose shape is right."""
+        """Return the canonical hash of a valid envelope."""
         assert self.sha256 is not None
         return self.sha256
 
     @property
     def reply_to(self) -> str | None:
-        """Return where the issuer of a task would like to be answered."""
+        """Return the endpoint to which the issuer of a task wants replies."""
         return reply_endpoint(self.value)
 
 
 def _bounded(text: str | None) -> str | None:
-    """A name, if it is no longer than a whole envelope may be."""
+    """Return the text, None if it is longer than a whole envelope may be."""
     return None if text is None or len(text) > MAX_ENVELOPE_BYTES else text
 
 
-def _folded(text: str) -> str | None:
+def _lower_uuid(text: str) -> str | None:
     return text.lower() if is_uuid(text) else None
 
 
 class Verdict(NamedTuple):
-    """What decides on a command.
+    """The verdict on a command.
 
-    reason: for people, of a NACK.  path: the member at fault.  figures: what the rule rests on.
-    problems: every violated rule of the shape, the first one first.  duplicate_of: a position.
+    reason: for people, of a NACK.  path: the invalid member.  evidence: the values that the rule
+    used.
+    problems: all violations of the shape, the first one first.  duplicate_of: a position.
     """
 
     rule: str
     reason: str | None = None
     path: str = ""
-    figures: Mapping[str, Any] | None = None
+    evidence: Mapping[str, Any] | None = None
     problems: Sequence[Problem] = ()
     retry_after_ms: int | None = None
     duplicate_of: str | None = None
@@ -145,7 +147,7 @@ ACCEPTED = Verdict(rules.ACCEPTED.code)
 
 
 def first_failure(checks: Iterable[Check]) -> Verdict | None:
-    """What the first check that did not pass says; later ones are not made."""
+    """Return the verdict of the first check that failed; later checks are not made."""
     return next((check.verdict for check in checks if check.verdict is not None), None)
 
 
@@ -160,60 +162,60 @@ def malformed(problems: Sequence[Problem]) -> Verdict:
 
 
 def check_record(command: Command, ctx: DecisionContext) -> Verdict | None:
-    """Check shape, key and partition: what needs no look at the task."""
+    """Check shape, key and partition, which need no state of the task."""
     if command.problems:
         return malformed(command.problems)
     expected, key = command.known_id, command.key
     if key != expected:
-        rendered = "null" if command.message.record.key is None else _rendered(key)
-        figures: Json = {"key": key, "expected": expected}
+        rendered = "null" if command.message.record.key is None else _render_key(key)
+        evidence: Json = {"key": key, "expected": expected}
         reason = f"The record key is {rendered}; taskId makes it '{expected}'."
-        return Verdict(rules.KEY_MISMATCH.code, reason, _PATH, figures)
+        return Verdict(rules.KEY_MISMATCH.code, reason, _PATH, evidence)
     actual = command.message.record.partition
     partition = partition_mismatch(expected.encode(), actual, ctx.work)
     if partition is not None:
-        figures = {"partition": actual, "expected": partition}
+        evidence = {"partition": actual, "expected": partition}
         reason = f"The record lies on partition {actual}; its key makes it {partition}."
-        return Verdict("partition_mismatch", reason, _PATH, figures)
+        return Verdict("partition_mismatch", reason, _PATH, evidence)
     return None
 
 
-def _rendered(key: str | None) -> str:
+def _render_key(key: str | None) -> str:
     return "no UTF-8 text" if key is None else repr(key)
 
 
-def unknown_task(envelope: Json, row: AvroValue | None) -> Verdict | None:
+def check_known_task(envelope: Json, row: AvroValue | None) -> Verdict | None:
     if row is not None:
         return None
     reason = f"taskId: no task {envelope['taskId']} was accepted."
     return Verdict(rules.UNKNOWN_TASK.code, reason, _PATH)
 
 
-def uncorrelated(envelope: Json, row: AvroValue) -> Verdict | None:
+def check_correlation(envelope: Json, row: AvroValue) -> Verdict | None:
     correlation_id, expected = envelope["correlationId"].lower(), row["correlationId"]
     if correlation_id == expected:
         return None
-    figures = {"correlationId": correlation_id, "expected": expected}
+    evidence = {"correlationId": correlation_id, "expected": expected}
     reason = f"correlationId: the task has {expected}."
-    return Verdict(rules.CORRELATION_MISMATCH.code, reason, "/correlationId", figures)
+    return Verdict(rules.CORRELATION_MISMATCH.code, reason, "/correlationId", evidence)
 
 
-def repeated(known: AvroValue | None) -> Verdict | None:
-    """known: SapKnown of the same envelope."""
+def check_repeated(known: AvroValue | None) -> Verdict | None:
+    """Return the verdict for an envelope that was accepted before.  known: its SapKnown."""
     return None if known is None else duplicate(known["position"])
 
 
-def closed(row: AvroValue, now: int) -> Verdict | None:
-    """The task has ended, or would have at its deadline."""
-    figures = {"state": row["state"]}
+def check_open(row: AvroValue, now: int) -> Verdict | None:
+    """Return the refusal for a task that has ended, or whose deadline has passed."""
+    evidence = {"state": row["state"]}
     if row["state"] in MACHINE.terminal:
         reason = f"taskId: the task has ended; it is {row['state']}."
     elif is_overdue(row, now):
-        figures["deadline"] = row["deadline"]
+        evidence["deadline"] = row["deadline"]
         reason = f"taskId: the task has ended; its deadline was {row['deadline']}."
     else:
         return None
-    return Verdict(rules.TASK_CLOSED.code, reason, _PATH, figures)
+    return Verdict(rules.TASK_CLOSED.code, reason, _PATH, evidence)
 
 
 def send_ack(
@@ -224,7 +226,7 @@ def send_ack(
     warnings: Sequence[str] = (),
     accepted: AvroValue | None = None,
 ) -> None:
-    """Write the SapAck that the record is owed."""
+    """Send the SapAck with the verdict on the command."""
     ack_id = ctx.next_id()
     nack = verdict.outcome == "rejected"
     authorization = authorization_of(ctx.work.settings)
@@ -249,7 +251,7 @@ def send_ack(
         "accepted": accepted,
         "constitution": ctx.constitution.label,
         "authorization": None if authorization is None else authorization.label,
-        "figures_json": None if verdict.figures is None else _json(verdict.figures),
+        "figures_json": None if verdict.evidence is None else _json(verdict.evidence),
         "at": ctx.at,
     }
     ctx.send(SAP_ACKS, command.ack_key, ack, ack_id, reply_headers(command.reply_to))

@@ -1,4 +1,4 @@
-"""The signals that learning gets: each closed task, and the ratings and decisions of operators.
+"""The signals for learning: each closed task, and the ratings and decisions of operators.
 
 Source: SAP spec, 5.5 (SapLearningSignal).
 """
@@ -18,12 +18,12 @@ from topology.sap import SAP_LEARNING_SIGNALS
 Json = dict[str, Any]
 
 MEMBERS = 32
-"""A payload with more members than these teaches nothing about them."""
+"""Maximum members of a payload from which members are learned."""
 _COMPUTED = frozenset({"agent_status", "alignment_refused", "alignment_escalated"})
 
 
 def of_outcome(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
-    """Signal that an outcome closed a task.  value: its outcome as Avro has it."""
+    """Send the signal that an outcome closed a task.  value: the outcome's Avro value."""
     row, evidence = task.row, value["constitutionalEvidence"]
     good = row["state"] == "SUCCEEDED" and row["lastAlignment"] == VALID
     output = outcome.get("output")
@@ -40,7 +40,7 @@ def of_outcome(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
 
 
 def of_signal(task: TaskAggregate, signal: AvroValue) -> None:
-    """Signal that an operator rated, noted or decided.  signal: SapSignal."""
+    """Send the signal that an operator rated, noted or decided.  signal: SapSignal."""
     members = {
         "rating": signal["rating"],
         "decision": signal["decision"],

@@ -1,4 +1,4 @@
-"""What a task asks of the cache and gives to it.
+"""The lookups that a task sends to the cache.
 
 Source: SAP spec, 2.4 (SapLookup), 5.2 step 8, 5.3 (STORE, RELEASE).
 """
@@ -16,18 +16,19 @@ Json = dict[str, Any]
 
 
 def read(task: TaskAggregate) -> None:
-    """Ask for an answer that is there already.
+    """Send the READ of a cached answer.
 
-    The reason names the constitution under which the policy holds: the cache may look at it much
-    later, under another one.
+    The reason names the constitution under which the policy applies: the cache may read it much
+    later,
+    under another one.
     """
     _send(task, "READ", envelope=task.envelope, reason=task.row["constitution"])
 
 
 def is_stored(outcome: Json, row: AvroValue) -> bool:
-    """Whether the outcome that closed a task is an answer that others may use.
+    """Return whether the outcome that closed a task is an answer that others may use.
 
-    One that an agent took from a cache of its own is not: an old answer would look new.
+    An answer that an agent took from its own cache is not: an old answer would look new.
     """
     meta = outcome["meta"]["headrace"]
     return (
@@ -72,7 +73,7 @@ def store(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
 
 
 def release(task: TaskAggregate, reason: str) -> None:
-    """The task neither waits any more nor computes what others wait for."""
+    """End the task's wait for a flight, or its lead of one."""
     _send(task, "RELEASE", reason=reason)
 
 

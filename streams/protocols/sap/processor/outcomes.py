@@ -1,12 +1,13 @@
-"""Outcomes: what the service publishes of a task, and what goes with it.
+"""The outcomes that the service publishes for a task, and the effects of an outcome.
 
-An outcome that comes of an agent's Result is that Result with what was decided about it; one of the
-service's own names the service as its producer.  A refused output is withheld: the command log
+An outcome caused by an agent's Result is that Result with the decision about it; an outcome of the
+service itself names the service as its producer.  A refused output is withheld: the command log
 has it, and the outcome has its hash.
 
-With the outcome go its edges and the task's move.  When the task is closed by it, its timer goes,
+Its edges and the task's transition are sent with it.  When it closes the task, the timer is
+deleted,
 the answer goes to the cache or the flight is released, and learning gets a signal.  A deadline that
-has passed ends its task, whoever notices first: its timer, or the next record.
+has passed ends its task at the first opportunity: its timer, or the next record.
 
 Source: SAP spec, 3.6, 5.1, 5.3 and Clarification 10.
 """
@@ -38,7 +39,7 @@ SERVICE: Mapping[str, str] = {"agentId": "headrace", "agentKind": "system"}
 _WITHHELD = ("output", "artifacts")
 _MAX_MESSAGE = 4000
 _REPORTED_LEVEL = 5
-"""The nesting at which members of `meta.headrace.reportedCache` stand; the outcome is level 1."""
+"""The nesting level of members of `meta.headrace.reportedCache`; the outcome is level 1."""
 
 
 class Hit(NamedTuple):
@@ -49,9 +50,9 @@ class Hit(NamedTuple):
 
 
 class OutcomeDraft(NamedTuple):
-    """What an outcome is to be.  error, output, citations, record, hit: of the service's own.
+    """The content of an outcome to publish.  error, output, citations, record, hit: by the service.
 
-    record: members of the cached record.  brief: without the steps, though the task asks for a
+    record: members of the cached record.  brief: without the steps, even if the task asks for a
     trace.
     """
 
@@ -67,7 +68,7 @@ class OutcomeDraft(NamedTuple):
 
 
 def publish(task: TaskAggregate, draft: OutcomeDraft, result: Command | None = None) -> None:
-    """Write the next outcome of a task.  result: what an agent reported, if it comes of that."""
+    """Write the next outcome of a task.  result: the agent's Result that caused it, if any."""
     row, ctx = task.row, task.ctx
     row["outcomeSeq"] += 1
     if result is None:
@@ -223,7 +224,7 @@ def _meta(draft: OutcomeDraft, task: TaskAggregate) -> Json:
 
 
 def _reported(cache: Json) -> Json:
-    """Return an agent's own `cache` without members that nest too deep for where it stands now."""
+    """Return an agent's own `cache` without members that would nest too deep in the outcome."""
     return {n: value for n, value in cache.items() if not too_deep(value, _REPORTED_LEVEL)}
 
 

@@ -1,7 +1,7 @@
-"""The sap processor: every command gets one verdict, every accepted task one end.
+"""The sap processor: every command gets one verdict, every accepted task one terminal outcome.
 
-Tasks, Results and Signals are decided by the rules of their own files; the cache's answers and the
-deadlines move tasks on.  A decision writes the task's row once.
+Tasks, Results and Signals are decided by the rules of their own modules; the cache's verdicts and
+deadlines cause further transitions.  A decision writes the task's row once.
 
 Source: SAP spec, 5.
 """
@@ -80,7 +80,7 @@ def _read(message: Message) -> Command | Message:
 
 
 def _load(inputs: Sequence[Command | Message], work: ProcessorContext) -> None:
-    """Fetch the rows that a batch asks for, in one call per table; only a matter of speed."""
+    """Fetch the rows that a batch needs, in one call per table; for speed only."""
     states: list[str] = []
     envelopes: list[str] = []
     hashes: list[str] = []

@@ -1,7 +1,7 @@
 """The token bucket of one issuer, in whole millionths of a task, so that every platform agrees.
 
-Each of the P partitions grants its share of the rate and the burst.  A bucket is full when it is
-new.  Only a task that is let in costs anything, and time never runs backwards.
+Each of the P partitions grants its share of the rate and the burst.  A new bucket is full.  Only an
+admitted task costs tokens, and time never runs backwards.
 
 Source: SAP spec, 5.2.
 """
@@ -18,14 +18,14 @@ TASK = 1_000_000
 
 
 class Limit(NamedTuple):
-    """rate: millionths a second.  cap: what a full bucket holds."""
+    """A rate limit.  rate: millionths per second.  cap: the content of a full bucket."""
 
     rate: int
     cap: int
 
     @classmethod
     def of(cls, rate: Decimal | int, burst: Decimal | int | None, partitions: int) -> Limit | None:
-        """The share of one partition; None while the limit is off."""
+        """Return one partition's share of the limit, None if the limit is off."""
         if rate <= 0:
             return None
         whole = max(Decimal(1), Decimal(rate)) if burst is None else Decimal(burst)
@@ -33,14 +33,17 @@ class Limit(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """level: millionths.  at: ms, the time of the last task that was let in."""
+    """The bucket of an issuer.  level: millionths.  at: ms, the time of its last admitted task."""
 
     level: int
     at: int
 
 
-class Taken(NamedTuple):
-    """level: before the task was paid for.  retry_after_ms: None if it was let in."""
+class Admission(NamedTuple):
+    """The result of taking a task's cost from a bucket.
+
+    level: before the cost was taken.  retry_after_ms: None if the task was admitted.
+    """
 
     bucket: Bucket
     level: int
@@ -48,19 +51,19 @@ class Taken(NamedTuple):
 
 
 def limit_of(settings: Mapping[str, Any], partitions: int) -> Limit | None:
-    """Of the settings as processors see them."""
+    """Return the limit of a processor's settings."""
     return Limit.of(settings["SAP_RATE"], settings["SAP_BURST"], partitions)
 
 
-def take(limit: Limit, bucket: Bucket | None, now_ms: int) -> Taken:
-    """Let one task in at this time, or say when to come again; then the bucket is unchanged."""
+def take(limit: Limit, bucket: Bucket | None, now_ms: int) -> Admission:
+    """Admit one task, or return when to retry with the bucket unchanged."""
     bucket = Bucket(limit.cap, now_ms) if bucket is None else bucket
     at = max(now_ms, bucket.at)
     level = min(limit.cap, bucket.level + limit.rate * (at - bucket.at) // 1000)
     if level >= TASK:
-        return Taken(Bucket(level - TASK, at), level, None)
+        return Admission(Bucket(level - TASK, at), level, None)
     retry_after = -((TASK - level) * -1000 // max(1, limit.rate))
-    return Taken(bucket, level, retry_after)
+    return Admission(bucket, level, retry_after)
 
 
 def _share(tasks: Decimal | int, partitions: int) -> int:

@@ -1,4 +1,4 @@
-"""A Result is checked, and becomes an outcome; or it is refused, and nothing changes.
+"""The decision on a Result: it becomes an outcome, or it is refused and changes nothing.
 
 For every record of `sap.results`, in this order, the first that applies decides:
 
@@ -7,9 +7,9 @@ For every record of `sap.results`, in this order, the first that applies decides
 3. `correlation_mismatch`;
 4. it was accepted before: `duplicate`;
 5. the task is closed, or its deadline has passed: `task_closed`;
-6. nobody was given the task: `not_dispatched`;
-7. another agent has taken it: `producer_mismatch`;
-8. the state machine has no such move: `illegal_transition`.
+6. the task was not sent to any agent: `not_dispatched`;
+7. the task is bound to another agent: `producer_mismatch`;
+8. the state machine has no such transition: `illegal_transition`.
 
 Source: SAP spec, 5.3.
 """
@@ -31,13 +31,13 @@ from streams.protocols.sap.processor.commands import (
     Check,
     Command,
     Verdict,
+    check_correlation,
+    check_known_task,
+    check_open,
     check_record,
-    closed,
+    check_repeated,
     first_failure,
-    repeated,
     send_ack,
-    uncorrelated,
-    unknown_task,
 )
 from streams.protocols.sap.processor.outcomes import OutcomeDraft
 from topology.machine import step
@@ -49,10 +49,10 @@ _NO_METRICS = sha256_hex(b"{}")
 
 
 class Facts(NamedTuple):
-    """What a result is decided by.
+    """The stored facts that decide on a result.
 
     row: SapTaskState of its task.  known: the same result, accepted before.
-    binding: a task is its first producer's.
+    binding: binds a task to its first producer.
     """
 
     row: AvroValue | None
@@ -64,12 +64,12 @@ class Facts(NamedTuple):
 def checks(result: Json, sha256: str, facts: Facts) -> Iterator[Check]:
     """Check steps 2 to 8 for a result whose shape is right."""
     row = facts.row
-    yield Check(rules.UNKNOWN_TASK.code, unknown_task(result, row))
+    yield Check(rules.UNKNOWN_TASK.code, check_known_task(result, row))
     if row is None:
         return
-    yield Check(rules.CORRELATION_MISMATCH.code, uncorrelated(result, row))
-    yield Check(rules.DUPLICATE.code, repeated(facts.known))
-    yield Check(rules.TASK_CLOSED.code, closed(row, facts.now))
+    yield Check(rules.CORRELATION_MISMATCH.code, check_correlation(result, row))
+    yield Check(rules.DUPLICATE.code, check_repeated(facts.known))
+    yield Check(rules.TASK_CLOSED.code, check_open(row, facts.now))
     yield Check(rules.NOT_DISPATCHED.code, _not_dispatched(result, row))
     yield Check(rules.PRODUCER_MISMATCH.code, _foreign(result, row) if facts.binding else None)
     yield Check(rules.ILLEGAL_TRANSITION.code, _illegal(result, row))
@@ -113,9 +113,9 @@ def _foreign(result: Json, row: AvroValue) -> Verdict | None:
     bound = row["target"]["agentId"] if row["producer"] is None else row["producer"]["agentId"]
     if _of_system(result) or bound in (None, agent_id):
         return None
-    figures = {"agentId": agent_id, "expected": bound}
+    evidence = {"agentId": agent_id, "expected": bound}
     reason = f"producer.agentId: the task is {bound}'s, not {agent_id}'s."
-    return Verdict(rules.PRODUCER_MISMATCH.code, reason, "/producer/agentId", figures)
+    return Verdict(rules.PRODUCER_MISMATCH.code, reason, "/producer/agentId", evidence)
 
 
 def _of_system(result: Json) -> bool:
@@ -124,15 +124,15 @@ def _of_system(result: Json) -> bool:
 
 def _illegal(result: Json, row: AvroValue) -> Verdict | None:
     status, state = result["status"], row["state"]
-    figures: Json = {"state": state, "status": status}
+    evidence: Json = {"state": state, "status": status}
     if step(MACHINE, state, status) is None:
         reason = f"status: a task that is {state} does not become {status} by a result."
     elif status == state and not _progress(result, row):
-        figures["progress"] = False
+        evidence["progress"] = False
         reason = f"status: {status} again needs metrics other than those reported last."
     else:
         return None
-    return Verdict(rules.ILLEGAL_TRANSITION.code, reason, "/status", figures)
+    return Verdict(rules.ILLEGAL_TRANSITION.code, reason, "/status", evidence)
 
 
 def _metrics_sha256(result: Json) -> str | None:

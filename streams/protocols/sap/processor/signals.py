@@ -1,12 +1,12 @@
-"""A Signal is what an operator says of a task: a rating, a note, an approval, or its cancel.
+"""The decision on a Signal, an operator's rating, note, approval or cancel of a task.
 
 For every record of `sap.signals`, in this order, the first that applies decides:
 
 1. its shape, its key, its partition;
 2. `unknown_task`, `correlation_mismatch`;
 3. its id is known: `duplicate`, or `signal_id_conflict` for another content;
-4. of a rating or an approval: `signal_too_early`, `self_rating`, `signal_repeated`;
-   of a cancel: `not_issuer`, `task_closed`.
+4. for a rating or an approval: `signal_too_early`, `self_rating`, `signal_repeated`;
+   for a cancel: `not_issuer`, `task_closed`.
 
 Source: SAP spec, 5.7.
 """
@@ -27,13 +27,13 @@ from streams.protocols.sap.processor.commands import (
     Check,
     Command,
     Verdict,
+    check_correlation,
+    check_known_task,
+    check_open,
     check_record,
-    closed,
+    check_repeated,
     first_failure,
-    repeated,
     send_ack,
-    uncorrelated,
-    unknown_task,
 )
 from streams.protocols.sap.processor.outcomes import OutcomeDraft
 from topology.sap import SAP_SIGNAL_IDS, SAP_SIGNAL_OPERATORS, sap_key
@@ -41,19 +41,19 @@ from topology.sap import SAP_SIGNAL_IDS, SAP_SIGNAL_OPERATORS, sap_key
 Json = dict[str, Any]
 
 _ONCE = {"rating": "a rating", "approval": "an approval"}
-"""Kinds that an operator gives once, and of a closed task only; with what people call them."""
+"""Kinds that an operator sends once, for a closed task only, and their names for people."""
 _AFTER_EXPIRY = frozenset(
     rule.code
     for rule in (rules.SELF_RATING, rules.SIGNAL_REPEATED, rules.NOT_ISSUER, rules.TASK_CLOSED)
 )
-"""Refusals of a signal that is decided as what comes after a deadline that has passed."""
+"""Refusals of a signal after the deadline; the task is then ended first."""
 
 
 class Facts(NamedTuple):
-    """What a signal is decided by.
+    """The stored facts that decide on a signal.
 
-    row: SapTaskState of its task.  known: the signal of this id.  earlier: the operator's of its
-    kind.
+    row: SapTaskState of its task.  known: the signal of this id.  earlier: the operator's previous
+    signal of its kind.
     """
 
     row: AvroValue | None
@@ -63,12 +63,12 @@ class Facts(NamedTuple):
 
 
 def checks(signal: Json, sha256: str, facts: Facts) -> Iterator[Check]:
-    """Steps 2 to 4 for a signal whose shape is right."""
+    """Check steps 2 to 4 for a signal whose shape is valid."""
     row, kind = facts.row, signal["kind"]
-    yield Check(rules.UNKNOWN_TASK.code, unknown_task(signal, row))
+    yield Check(rules.UNKNOWN_TASK.code, check_known_task(signal, row))
     if row is None:
         return
-    yield Check(rules.CORRELATION_MISMATCH.code, uncorrelated(signal, row))
+    yield Check(rules.CORRELATION_MISMATCH.code, check_correlation(signal, row))
     yield Check(rules.SIGNAL_ID_CONFLICT.code, _known(sha256, facts.known))
     if kind in _ONCE:
         yield Check(rules.SIGNAL_TOO_EARLY.code, _too_early(signal, row, facts.now))
@@ -76,7 +76,7 @@ def checks(signal: Json, sha256: str, facts: Facts) -> Iterator[Check]:
         yield Check(rules.SIGNAL_REPEATED.code, _repeated(signal, facts.earlier))
     elif kind == "cancel":
         yield Check(rules.NOT_ISSUER.code, _not_issuer(signal, row))
-        yield Check(rules.TASK_CLOSED.code, closed(row, facts.now))
+        yield Check(rules.TASK_CLOSED.code, check_open(row, facts.now))
 
 
 def decide(signal: Command, ctx: DecisionContext) -> None:
@@ -114,14 +114,14 @@ def operator_key(signal: Command) -> str:
 
 def _known(sha256: str, known: AvroValue | None) -> Verdict | None:
     if known is None or known["sha256"] == sha256:
-        return repeated(known)
-    figures = {"position": known["position"], "knownSha256": known["sha256"]}
+        return check_repeated(known)
+    evidence = {"position": known["position"], "knownSha256": known["sha256"]}
     reason = f"signalId: the signal at {known['position']} has this id and other content."
-    return Verdict(rules.SIGNAL_ID_CONFLICT.code, reason, "/signalId", figures)
+    return Verdict(rules.SIGNAL_ID_CONFLICT.code, reason, "/signalId", evidence)
 
 
 def _too_early(signal: Json, row: AvroValue, now: int) -> Verdict | None:
-    if closed(row, now) is not None:
+    if check_open(row, now) is not None:
         return None
     what = _ONCE[signal["kind"]]
     reason = f"kind: the task is {row['state']}; {what} is for one that has ended."
@@ -142,8 +142,8 @@ def _repeated(signal: Json, earlier: AvroValue | None) -> Verdict | None:
     operator, position = signal["operator"]["agentId"], earlier["position"]
     what = _ONCE[signal["kind"]]
     reason = f"operator.agentId: {operator} has given {what} at {position}."
-    figures = {"position": position}
-    return Verdict(rules.SIGNAL_REPEATED.code, reason, "/operator/agentId", figures)
+    evidence = {"position": position}
+    return Verdict(rules.SIGNAL_REPEATED.code, reason, "/operator/agentId", evidence)
 
 
 def _not_issuer(signal: Json, row: AvroValue) -> Verdict | None:
@@ -151,8 +151,8 @@ def _not_issuer(signal: Json, row: AvroValue) -> Verdict | None:
     if operator["agentId"] == issuer or operator["agentKind"] != "agent":
         return None
     reason = f"operator.agentId: an agent cancels its own tasks only; this one is {issuer}'s."
-    figures = {"agentId": operator["agentId"], "issuer": issuer}
-    return Verdict(rules.NOT_ISSUER.code, reason, "/operator/agentId", figures)
+    evidence = {"agentId": operator["agentId"], "issuer": issuer}
+    return Verdict(rules.NOT_ISSUER.code, reason, "/operator/agentId", evidence)
 
 
 def _accept(signal: Command, task: TaskAggregate) -> None:

@@ -1,20 +1,20 @@
-"""A Task is accepted once, or refused with a reason.
+"""The decision on a Task: it is accepted once, or refused with a reason.
 
 For every record of `sap.tasks`, in this order, the first that applies decides:
 
 1. its shape, its key, its partition;
 2. its id is known: `duplicate`, or `task_id_conflict` for another content;
 3. the issuer may not ask for the capability: `unauthorized`, `forbidden`;
-4. the issuer asks for too much at once: `rate_limited`.
+4. the issuer sends too many tasks: `rate_limited`.
 
-Else it is accepted.  A refused task leaves nothing behind: sent again, it is decided anew.
+Else it is accepted.  A refused task writes no state: if sent again, it is decided again.
 
-What is fixed for all that follows is fixed on acceptance.  Then come the acknowledgement, the row,
+Acceptance fixes the values that all later decisions use.  Then come the acknowledgement, the row,
 its first transition, and the first steps: the deadline, the constitution's check of the payload,
-and last the cache or an agent.  Each of these may end the task at once.
+and last the cache or an agent.  Each of these may end the task immediately.
 
-Fixed are also the heuristics that a task is bound to.  Versions of a capability are numbered from 1
-without a hole, so the newest one that this worker has read takes a few reads.
+Acceptance also binds the task to a version of the heuristics.  Versions of a capability are
+numbered from 1 without a gap, so a few reads find the newest one that this worker has read.
 
 Source: SAP spec, 5.1, 5.2, 5.5 and Clarification 10.
 """
@@ -46,7 +46,7 @@ from streams.protocols.sap.processor.commands import (
     send_ack,
 )
 from streams.protocols.sap.processor.outcomes import OutcomeDraft
-from streams.protocols.sap.processor.rate_limit import Bucket, Limit, Taken
+from streams.protocols.sap.processor.rate_limit import Admission, Bucket, Limit
 from streams.protocols.sap.task_row import first_row
 from topology.sap import (
     SAP_HEURISTICS_TABLE,
@@ -66,7 +66,9 @@ _PRECHECKS = {
 
 
 class Facts(NamedTuple):
-    """What a task is decided by.  row: SapTaskState of its id.  bucket: of its issuer."""
+    """The stored facts that decide on a task.  row: SapTaskState of its id.  bucket: of its
+    issuer.
+    """
 
     row: AvroValue | None
     authorization: Authorization | None
@@ -75,12 +77,12 @@ class Facts(NamedTuple):
     now: int
 
     @property
-    def taken(self) -> Taken | None:
+    def admission(self) -> Admission | None:
         return None if self.limit is None else rate_limit.take(self.limit, self.bucket, self.now)
 
 
 def checks(task: Json, sha256: str, facts: Facts) -> Iterator[Check]:
-    """Check steps 2 to 4 for a task whose shape is right."""
+    """Check steps 2 to 4 for a task whose shape is valid."""
     yield Check(rules.TASK_ID_CONFLICT.code, _known(sha256, facts.row))
     yield Check(rules.UNAUTHORIZED.code, _unauthorized(task, facts.authorization))
     yield Check(rules.RATE_LIMITED.code, _too_fast(task, facts))
@@ -107,8 +109,8 @@ def _facts(task: Command, ctx: DecisionContext) -> Facts:
 
 
 def _pay(task: Command, facts: Facts, ctx: DecisionContext) -> None:
-    if facts.taken is not None:
-        row = facts.taken.bucket._asdict()
+    if facts.admission is not None:
+        row = facts.admission.bucket._asdict()
         ctx.work.rows(SAP_RATE_LIMITS).put(_bucket_key(task), row)
 
 
@@ -121,9 +123,9 @@ def _known(sha256: str, row: AvroValue | None) -> Verdict | None:
         return None
     if row["taskSha256"] == sha256:
         return duplicate(row["position"])
-    figures = {"position": row["position"], "knownSha256": row["taskSha256"]}
+    evidence = {"position": row["position"], "knownSha256": row["taskSha256"]}
     reason = f"taskId: the task at {row['position']} has this id and other content."
-    return Verdict(rules.TASK_ID_CONFLICT.code, reason, "/taskId", figures)
+    return Verdict(rules.TASK_ID_CONFLICT.code, reason, "/taskId", evidence)
 
 
 def _unauthorized(task: Json, authorization: Authorization | None) -> Verdict | None:
@@ -134,26 +136,26 @@ def _unauthorized(task: Json, authorization: Authorization | None) -> Verdict | 
     code = authorization.refusal(agent_id, kind, capability)
     if code is None:
         return None
-    figures = {"agentId": agent_id, "agentKind": kind, "capability": capability}
+    evidence = {"agentId": agent_id, "agentKind": kind, "capability": capability}
     if code == rules.UNAUTHORIZED.code:
         reason = f"issuer: no rule of the authorisation file knows {kind} {agent_id}."
-        return Verdict(code, reason, "/issuer", figures)
+        return Verdict(code, reason, "/issuer", evidence)
     reason = f"target.capability: {kind} {agent_id} may not ask for {capability}."
-    return Verdict(code, reason, "/target/capability", figures)
+    return Verdict(code, reason, "/target/capability", evidence)
 
 
 def _too_fast(task: Json, facts: Facts) -> Verdict | None:
-    taken, limit = facts.taken, facts.limit
-    if taken is None or limit is None or taken.retry_after_ms is None:
+    admission, limit = facts.admission, facts.limit
+    if admission is None or limit is None or admission.retry_after_ms is None:
         return None
     unit = rate_limit.TASK
-    figures = {"level": taken.level, "rate": limit.rate, "cap": limit.cap, "needed": unit}
+    evidence = {"level": admission.level, "rate": limit.rate, "cap": limit.cap, "needed": unit}
     reason = (
         f"issuer.agentId: {task['issuer']['agentId']} may send {Decimal(limit.rate) / unit} tasks"
-        f" a second here; come again in {taken.retry_after_ms} ms."
+        f" a second here; come again in {admission.retry_after_ms} ms."
     )
-    path, wait = "/issuer/agentId", taken.retry_after_ms
-    return Verdict(rules.RATE_LIMITED.code, reason, path, figures, retry_after_ms=wait)
+    path, wait = "/issuer/agentId", admission.retry_after_ms
+    return Verdict(rules.RATE_LIMITED.code, reason, path, evidence, retry_after_ms=wait)
 
 
 def _accept(command: Command, ctx: DecisionContext) -> None:
@@ -239,7 +241,7 @@ def _accepted(
 
 
 class Policy(NamedTuple):
-    """bound: SapPolicy.  volatile: names of payload members that were learned not to matter."""
+    """The policy of a new task.  bound: SapPolicy.  volatile: the learned volatile members."""
 
     bound: AvroValue
     volatile: tuple[str, ...]
@@ -250,7 +252,7 @@ def no_policy() -> Policy:
 
 
 def policy_of(capability: str, constitution: str, rows: GlobalTable) -> Policy:
-    """Thresholds and checks hold only under the constitution that they were derived with."""
+    """Return the policy; thresholds and checks apply only under the version's constitution."""
     row = newest(capability, rows)
     if row is None:
         return no_policy()

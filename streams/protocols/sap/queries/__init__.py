@@ -1,4 +1,4 @@
-"""Tasks, vetted answers and what was learned: how SAP's records become rows, and queries."""
+"""The projection of SAP's records to rows, and queries of tasks, cached and learned values."""
 
 from streams.protocols.sap.queries.rows import FOLLOWED
 

@@ -1,7 +1,7 @@
-"""Why a task was decided so: every check in its order, its evidence, and the steps of evaluations.
+"""The explanation of a task's decisions: every check in order, its evidence, and evaluation steps.
 
-What decided is read from the log.  Which checks there are, and how an answer is evaluated, is asked
-of the processor's own functions.
+The evidence is read from the log.  The checks and the evaluation are the processor's own
+functions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DECIDED_BY = {
     rules.FORBIDDEN.code: (rules.UNAUTHORIZED.code,),
     rules.DUPLICATE.code: (rules.TASK_ID_CONFLICT.code, rules.SIGNAL_ID_CONFLICT.code),
 }
-"""Rules that a check named after another decides."""
+"""Rules that are decided by the check of another rule."""
 _FROM_ACK = ("position", "subject", "at", "verdict", "rule", "reason")
 _FROM_VERDICT = (
     *("at", "verdict", "reason", "leader", "leaderTaskId", "waitUntil", "version", "ageSec"),
@@ -62,7 +62,7 @@ def explain(view: ReadOnlyStore, taskId: str, fetch: Fetch, constitution: Consti
 
 
 def malformed_command(subject: str, problems: Sequence[Problem], at: str) -> Json:
-    """Explain a command that no record can carry, so that only its shape was checked."""
+    """Explain a command that no record can contain, so that only its shape was checked."""
     rule, path, message = problems[0]
     reason = f"{path}: {message}" if path else message
     errors = [problem._asdict() for problem in problems]
@@ -98,7 +98,7 @@ def _command(ack: Json, value: Any, row: Json | None, task: TaskAggregate | None
 
 
 def _checks(ack: Json, envelope: Json | None, row: Json | None) -> Iterator[Json]:
-    """Return all checks in order, and how each went as far as the recorded rule says it."""
+    """Return all checks in order, each with its result as far as the recorded rule shows it."""
     rule = ack["rule"]
     names = [SHAPE, *_names(ack["subject"], envelope, row)]
     decider = next((n for n in names if n == rule or n in _DECIDED_BY.get(rule, ())), None)
@@ -128,7 +128,7 @@ def _names(subject: str, envelope: Json | None, row: Json | None) -> list[str]:
             case _:
                 checks = signals.checks(envelope, "", signals.Facts(row, None, None, 0))
         return [check.rule for check in checks]
-    except (KeyError, TypeError, AttributeError):  # its shape is wrong
+    except (KeyError, TypeError, AttributeError):  # its shape is invalid
         return []
 
 

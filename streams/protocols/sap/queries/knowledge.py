@@ -1,5 +1,7 @@
-"""What is known beyond single tasks: vetted answers by cacheKey, each version with its proof; and
-what was learned, as sums per kind of task, heuristics per capability, and playbooks.
+"""The queries beyond single tasks.
+
+They read cached versions by cacheKey, each with its proof, and learned values: sums per kind of
+task, heuristics per capability, and playbooks.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def versions(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
 def verified_records(
     view: ReadOnlyStore, cache_key: str | None = None
 ) -> Iterator[tuple[Json, bool]]:
-    """Return every record, by key and version, and whether both its hashes hold and none is
+    """Return every record, by key and version, and whether both its hashes are correct and no
+    version is
     missing.
 
     cache_key: None for all of them.
@@ -123,11 +126,11 @@ def _playbook(view: ReadOnlyStore, row_key: tuple[str, str, str]) -> Json | None
 
 def _with_means(value: Json) -> Json:
     """Add the mean of each metric and of the ratings, null where there is none."""
-    metrics = {name: _with_mean(figures) for name, figures in value["metrics"].items()}
+    metrics = {name: _with_mean(totals) for name, totals in value["metrics"].items()}
     return {**value, "metrics": metrics, "ratings": _with_mean(value["ratings"])}
 
 
-def _with_mean(figures: Json) -> Json:
-    count = figures["count"]
-    mean = float(Decimal(str(figures["sum"])) / count) if count else None
-    return {**figures, "mean": int(mean) if mean is not None and mean.is_integer() else mean}
+def _with_mean(totals: Json) -> Json:
+    count = totals["count"]
+    mean = float(Decimal(str(totals["sum"])) / count) if count else None
+    return {**totals, "mean": int(mean) if mean is not None and mean.is_integer() else mean}

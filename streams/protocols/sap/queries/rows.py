@@ -1,22 +1,22 @@
-"""From records of the SAP topics to rows.
+"""The projection of records of the SAP topics to rows.
 
 | key                                          | value                                          |
 |----------------------------------------------|------------------------------------------------|
 | sap task, task                               | SapTaskState as on its topic                   |
-| sap sent, partition, offset                  | SapTask as on `sap.tasks`, judged or not       |
+| sap sent, partition, offset                  | SapTask as on `sap.tasks`, valid or not        |
 | sap ack, task, when                          | SapAck as on its topic                         |
 | sap outcome, task, seq                       | SapResult as on `sap.outcomes`                 |
 | sap end, task                                | key of the outcome that closed it              |
 | sap verdict, task, when                      | SapCacheVerdict as on its topic                |
 | sap cache, cacheKey, version                 | SapCacheRecord as on its topic                 |
 | sap refused, cacheKey                        | how many writes of a version were refused      |
-| sap refused at, cacheKey, when               | nothing; of the verdict that says so           |
+| sap refused at, cacheKey, when               | empty; the key is that of the verdict          |
 | sap learning, capability, territory, fingerprint | SapLearning as on its topic                |
 | sap knowledge, capability, territory, fingerprint | SapPlaybook as on its topic               |
 | sap heuristics, capability, version          | SapHeuristics as on its topic                  |
 
-`when` is (time, partition, offset).  A task is named in lower case, as its records' keys do; no
-territory is the empty text.
+`when` is (time, partition, offset).  Task ids are in lower case, as in the keys of records; without
+a territory, its part of the key is the empty text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""One task: its state, the verdicts on what was sent about it, its outcomes, and what a sender who
-waits for one of these is answered.
-"""
+"""One task: its state, verdicts and outcomes, and the responses to senders who wait."""
 
 from __future__ import annotations
 
@@ -122,7 +120,7 @@ def task_at(view: ReadOnlyStore, position: str) -> Any:
 
 
 def await_outcome(view: ReadOnlyStore, envelope: Mapping[str, Any], cause: str) -> Response | None:
-    """Return the terminal outcome of a task that was accepted, now or before; a NACK at once."""
+    """Return the terminal outcome of an accepted task, or a NACK immediately."""
     task_id = envelope["taskId"].lower()
     ack = ack_at(view, task_id, cause)
     if ack is None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import decode
-from streams.processing.encode import as_it_is
+from streams.processing.encode import encode_value
 from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.queries.explain import WHAT_IFS
@@ -117,7 +117,7 @@ def test_only_a_transfer_can_be_asked_about(bench: Bench) -> None:
 
 def test_a_packet_of_the_wrong_shape_cannot_be_asked_about(bench: Bench) -> None:
     packet = changed(transfer(1), lineage=..., payload__sender_score=7)
-    value = as_it_is(APC_PACKETS, packet, bench.settings).value
+    value = encode_value(APC_PACKETS, packet, bench.settings).value
     bench.send_bytes("apc.packets", value or b"")
     assert explained(bench, 1)["state"] == "REJECTED_SCHEMA"
     answer = bench.get(f"/v1/apc/sessions/s1/packets/{packet_id(1)}/explain", "cross_use_case=true")

@@ -116,7 +116,7 @@ def test_keys_have_nothing_to_do_with_each_other() -> None:
 
 
 def test_many_large_answers_are_sent_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.protocols.sap.cache.flights.PORTION_BYTES", 3000)
+    monkeypatch.setattr("streams.protocols.sap.cache.flights.BATCH_BYTES", 3000)
     cache = Cache()
     cache.read("A", 0)
     for name in "BCDEF":

@@ -12,11 +12,11 @@ from streams.protocols.sap.learning.volatile_keys import (
     NEW,
     Evidence,
     count,
-    demoted,
     derive,
     evidence_of,
     is_complaint,
     join,
+    keys_to_demote,
     members,
 )
 
@@ -105,9 +105,9 @@ def test_three_complaints_take_all_keys_back(complaints: int) -> None:
 
 def test_a_member_that_was_not_learned_is_contradicted_without_a_demotion() -> None:
     totals = {"k": {"supporting": 9, "supportingSamples": 90, "contradicting": 1}}
-    assert demoted([], totals, 0) == []
-    assert demoted(["k"], totals, 0) == ["k"]
-    assert demoted(["k"], {}, 0) == []
+    assert keys_to_demote([], totals, 0) == []
+    assert keys_to_demote(["k"], totals, 0) == ["k"]
+    assert keys_to_demote(["k"], {}, 0) == []
 
 
 def signal(**members: Any) -> dict[str, Any]:
