@@ -1,7 +1,7 @@
 """Events and turns of agents through the processors, beside packets, per second of CPU.
 
-python -m bench.events [--records N] [--rounds N]
-Three kinds of traffic go through all processors in turn, on the in-memory log, so that no client
+python -m bench.events [--records N] [--rounds N] Three kinds of traffic go through all processors
+in turn, on the in-memory log, so that no client
 and no broker is in the figures: the packets that the throughput benchmark sends (`packets`), what
 agents at work send to rtes.raw, one line in ten with a secret (`events`), and their turns
 (`turns`).  The median of the rounds, records per second of CPU, and the ratio to packets.

@@ -1,8 +1,7 @@
 """What the generated run of a fleet comes to, as a page and a picture.
 
-python -m bench.evolution_report [--check]
-Plays `streams.demo.fleet_simulation` on the in-memory log and writes docs/evolution.md and
-docs/evolution.png.
+python -m bench.evolution_report [--check] Plays `streams.demo.fleet_simulation` on the in-memory
+log and writes docs/evolution.md and docs/evolution.png.
 With --check it writes nothing, and exits 1 if the page differs.
 """
 

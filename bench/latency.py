@@ -1,7 +1,7 @@
 """Milliseconds from producing a packet to reading its verdict, at steady rates.
 
-python -m bench.latency [--rates 50 100] [--seconds N]
-The reader is read_committed, so the whole transaction lies within the time measured.
+python -m bench.latency [--rates 50 100] [--seconds N] The reader is read_committed, so the whole
+transaction lies within the time measured.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What masking costs a line.
 
-python -m bench.masking [--lines N] [--seed N]
-Lines of 120 characters, each timed by itself in CPU time.  `ordinary` is tools' output in which one
+python -m bench.masking [--lines N] [--seed N] Lines of 120 characters, each timed by itself in CPU
+time.  `ordinary` is tools' output in which one
 line in ten holds a secret: the corpus of the budget (median of 30 µs).  The others show the two
 ends, and lines of a key block.
 """

@@ -42,7 +42,7 @@ class Judge:
         ]
         self._sent = frozenset(self.outputs)
         self._copies: GlobalTables | None = None
-        if declared.copies:
+        if declared.global_tables:
             log = KafkaLog(settings.bootstrap or "", settings.security(), group)
             directory = settings.state_dir / "copies"
             tables = replicated_tables([declared])

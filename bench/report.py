@@ -1,8 +1,8 @@
 """The evidence: what the chosen results say, as a page.
 
-python -m bench.report bench/results > docs/evidence.md
-Each result is one file that a benchmark wrote (`bench.results`); nothing else is on the page.  The
-numbers of a file are shown as they are, the comparison and the soak with a view of their own.
+python -m bench.report bench/results > docs/evidence.md Each result is one file that a benchmark
+wrote (`bench.results`); nothing else is on the page.  The numbers of a file are shown as they are,
+the comparison and the soak with a view of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How fast an empty worker gets its tables back: rows/s and MB/s.
 
-python -m bench.restore [--packets N]
-Four tasks restore in parallel, as they do when a worker starts with an empty state directory.
+python -m bench.restore [--packets N] Four tasks restore in parallel, as they do when a worker
+starts with an empty state directory.
 """
 
 from __future__ import annotations

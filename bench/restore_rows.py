@@ -1,7 +1,7 @@
 """Ten million rows of a changelog, restored once by a worker with an empty state directory.
 
-python -m bench.restore_rows [--rows N]
-A loader writes rows of 70 bytes, each under a key of its own, to the changelog of a table;
+python -m bench.restore_rows [--rows N] A loader writes rows of 70 bytes, each under a key of its
+own, to the changelog of a table;
 the worker that knew that table is started again without its state.  Seconds are its own, of the
 slowest of four tasks, as `headrace_task_restore_seconds` says.  About a minute.
 """

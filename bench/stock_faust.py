@@ -1,8 +1,8 @@
 """A peer: stock Faust with the same processor, codec and outputs, at least once.
 
-python -m bench.stock_faust
-An agent per topic, one event at a time, rows in a Faust table on RocksDB with its changelog,
-outputs through Faust's producer.  What differs from headrace is the host, nothing else.
+python -m bench.stock_faust An agent per topic, one event at a time, rows in a Faust table on
+RocksDB with its changelog, outputs through Faust's producer.  What differs from headrace is the
+host, nothing else.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """How many records a second one view applies, of what real traffic writes.
 
-python -m bench.view_apply [--packets N] [--rounds N]
-Traffic goes through all processors on the in-memory log first: the packets that the throughput
-benchmark sends (`ideas`), and those of the exactly-once test, with every kind of packet, answer
-and fault, and events of sessions (`mixed`).  What they wrote to the topics that a view follows is
-then applied as `LiveView` applies it while it catches up: polls, rows, positions, one write to
-RocksDB a batch.  Not in the figures: Kafka's client, which reads in a thread of its own.  Groups
-of topics are measured alone too.  The median of the rounds, records per second on the clock and
-per second of CPU (RocksDB's own threads included), and the peak of the process's memory.
+python -m bench.view_apply [--packets N] [--rounds N] Traffic goes through all processors on the
+in-memory log first: the packets that the throughput benchmark sends (`ideas`), and those of the
+exactly-once test, with every kind of packet, answer and fault, and events of sessions (`mixed`).
+What they wrote to the topics that a view follows is then applied as `LiveView` applies it while it
+catches up: polls, rows, positions, one write to RocksDB a batch.  Not in the figures: Kafka's
+client, which reads in a thread of its own.  Groups of topics are measured alone too.  The median of
+the rounds, records per second on the clock and per second of CPU (RocksDB's own threads included),
+and the peak of the process's memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What runs.  Users import `Client`, the async client, `LocalBus` with what belongs to it, and
-`errors`, what they raise; `serve_agent` and what belongs to it for agents of Summit; of ASAP a
-server, a client and snapshot stores, which load neither Kafka nor RocksDB.
+"""The service and its libraries.
+
+Users import `Client`, the async client; `LocalBus` and its classes; `errors`; `serve_agent` and its
+classes for Summit agents; and a server, a client and snapshot stores of ASAP, which load neither
+Kafka nor RocksDB.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """On first use: most modules of this package need none of it."""
+    """Import a name on first use: most modules of this package need none of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -34,8 +34,7 @@ def _without_created_at(packet: JsonObject, whole: bytes) -> bytes:
     """Return the canonical JSON of the packet without `created_at`; whole: with it.
 
     Usually cuts the member out of `whole`.  `channel` sorts before `created_at`, so the packet's
-    own
-    member follows a comma, and if that text occurs only once, it is that member.
+    own member follows a comma, and if that text occurs only once, it is that member.
     """
     created_at = packet.get("created_at")
     if "channel" in packet and isinstance(created_at, str):

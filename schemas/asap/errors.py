@@ -1,11 +1,9 @@
 """The errors of ASAP (spec 2.8).
 
-ASAPError
-├── InvalidTransitionError      asap:protocol/invalid_state
+ASAPError ├── InvalidTransitionError      asap:protocol/invalid_state
 ├── MalformedEnvelopeError      asap:protocol/malformed_envelope
-├── TaskNotFoundError           asap:task/not_found
-├── TaskAlreadyCompletedError   asap:task/already_completed
-└── HandlerNotFoundError        asap:transport/handler_not_found
+├── TaskNotFoundError           asap:task/not_found ├── TaskAlreadyCompletedError
+asap:task/already_completed └── HandlerNotFoundError        asap:transport/handler_not_found
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class AccessRule(NamedTuple):
 
     roles: tuple[Role, ...]
     rule: str = "role_missing"
-    own: bool = False
+    checked_by_endpoint: bool = False
 
     @property
     def is_open(self) -> bool:

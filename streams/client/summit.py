@@ -35,17 +35,18 @@ class SummitCalls(ABC):
     def _desk(self) -> SummitTransport: ...
 
     async def register(self, manifest: Any, *, wait: float | None = None) -> Json:
-        """The SummitEvent that accepts a manifest, or knows it already.
+        """Register an agent and return the SummitEvent that accepts its manifest or reports it as
+        known.
 
         manifest: a `summit.SummitManifest`, its JSON, its YAML text or the path of a file.
         Raises ManifestRejected.
         """
-        found = read_manifest(manifest)
-        name, value = found.metadata.name, found.to_json()
+        parsed_manifest = read_manifest(manifest)
+        name, value = parsed_manifest.metadata.name, parsed_manifest.to_json()
         return await self._manifest_judged(name, value, wait)
 
     async def withdraw(self, agent_id: str, *, wait: float | None = None) -> Json:
-        """The SummitEvent.  New calls are refused from then on, open runs go on.
+        """Withdraw an agent and return the SummitEvent.  New calls are refused, open runs continue.
 
         Raises ManifestRejected.
         """
@@ -76,13 +77,13 @@ class SummitCalls(ABC):
         id: str | int | None = None,
         wait: float | None = None,
     ) -> Json:
-        """The RunResult of an agent, however the run ended.
+        """Call an agent and return its RunResult, however the run ended.
 
-        run_id: default `run-<uuid4>`.  context: an object of what one likes; trace_id,
-        parent_run_id and budget (`usd`, `tokens`, `seconds`) stand in it too.
-        caller: who calls.  id: of the request; default: the run_id.
-        Raises CallRejected, RunPending when it has not ended in time, BrokerUnavailable, and Gone
-        when it ended long ago and its reply is kept no more.
+        run_id: default `run-<uuid4>`.  context: an object with any members; trace_id, parent_run_id
+        and budget (`usd`, `tokens`, `seconds`) are added to it.
+        caller: the sender.  id: that of the request; default: the run_id.
+        Raises CallRejected, RunPending when the run has not ended in time, BrokerUnavailable, and
+        Gone when it ended long ago and its reply is no longer on the log.
         """
         whole = _context(context, trace_id, parent_run_id, budget)
         params = _params(agent_id, run_id, whole)
@@ -105,9 +106,9 @@ class SummitCalls(ABC):
         id: str | int | None = None,
         wait: float | None = None,
     ) -> Json:
-        """The ToolResult, `{id, output}` or `{id, error}`.  call_id: default: the run_id.
+        """Call a tool and return the ToolResult, `{id, output}` or `{id, error}`.
 
-        Raises as `invoke`.
+        call_id: default: the run_id.  Raises as `invoke`.
         """
         whole = _context(context, trace_id, parent_run_id, budget)
         params = _params(agent_id, run_id, whole)
@@ -146,12 +147,12 @@ class SummitCalls(ABC):
         caller: str | None = None,
         wait: float | None = None,
     ) -> Json:
-        """`{runId, status: "cancelled"}`, also of a run that was cancelled before.
+        """Cancel a run and return `{runId, status: "cancelled"}`, also for a run cancelled before.
 
         Raises CallRejected.
         """
-        given = {"runId": run_id, "agentId": agent_id, "reason": reason}
-        params = {name: value for name, value in given.items() if value is not None}
+        members = {"runId": run_id, "agentId": agent_id, "reason": reason}
+        params = {name: value for name, value in members.items() if value is not None}
         call = _call("agent.cancel", params, caller, None)
         await self._judged(SUMMIT_CALLS.name, run_id, call, wait)
         return {"runId": run_id, "status": "cancelled"}
@@ -159,13 +160,13 @@ class SummitCalls(ABC):
     async def status(
         self, run_id: str | None = None, agent_id: str | None = None, *, after: str | None = None
     ) -> Json:
-        """What `agent.status` answers of a run, or of an agent.
+        """Return the result of `agent.status` for a run or an agent.
 
-        after: a position; the answer has seen what was decided about that record.
+        after: a position; the result has the effects of that record.
         Raises CallRejected, e.g. `run.unknown`.
         """
-        given = {"runId": run_id, "agentId": agent_id, "after": after}
-        return await self._desk().status({k: v for k, v in given.items() if v is not None})
+        members = {"runId": run_id, "agentId": agent_id, "after": after}
+        return await self._desk().status({k: v for k, v in members.items() if v is not None})
 
     async def judge(
         self,
@@ -178,7 +179,7 @@ class SummitCalls(ABC):
         metrics: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Json:
-        """The SummitEvent of a critic's verification of a completed run.
+        """Send a critic's verification of a completed run and return the SummitEvent about it.
 
         agent_id: the critic.  reply_id: default `judge-<agent_id>`, cut to 128 characters.
         Raises CallRejected, e.g. `judge.not_critic`.
@@ -215,9 +216,9 @@ def _context(
     parent_run_id: str | None,
     budget: Mapping[str, Any] | None,
 ) -> Json | None:
-    """None where nothing of it is given."""
-    given = {"traceId": trace_id, "parentRunId": parent_run_id, "budget": budget}
-    named = {name: value for name, value in given.items() if value is not None}
+    """Return the context of a call, None if it has no members."""
+    members = {"traceId": trace_id, "parentRunId": parent_run_id, "budget": budget}
+    named = {name: value for name, value in members.items() if value is not None}
     return None if context is None and not named else {**(context or {}), **named}
 
 

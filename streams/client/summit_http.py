@@ -26,7 +26,10 @@ MOST_S = 30
 
 
 class Ask(NamedTuple):
-    """wait_s: whole seconds that the gateway may hold its answer back.  trace: its traceparent."""
+    """A request to the gateway for a JSON-RPC call.
+
+    wait_s: whole seconds that the gateway may delay its response.  trace: its traceparent.
+    """
 
     method: str
     path: str
@@ -40,7 +43,10 @@ Asked = Callable[[Ask], Awaitable[GatewayResponse]]
 
 
 class HttpSummitTransport:
-    """paths: where envelopes of each topic are sent to."""
+    """The transport that sends Summit calls over HTTP.
+
+    paths: the routes of each topic.
+    """
 
     wait_s = WAIT_S
 
@@ -54,8 +60,8 @@ class HttpSummitTransport:
             if answer.status not in (200, 202):
                 raise unsent(answer, parcel_of(topic, [value], False, None))
             if answer.member("verdicts"):
-                found: Json = answer.member("verdicts")[0]
-                return found
+                event: Json = answer.member("verdicts")[0]
+                return event
             if until.over() or value is None:  # a second withdrawal would be refused
                 raise VerdictPending((answer.member("positions") or [None])[0])
 

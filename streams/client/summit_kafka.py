@@ -35,7 +35,10 @@ Send = Callable[[str, str, Json | None, str | None], Awaitable[str]]
 
 
 class KafkaSummitTransport:
-    """reading: of the client's own view."""
+    """The transport that sends Summit calls to Kafka.
+
+    reading: the context manager of the client's own view.
+    """
 
     def __init__(
         self,
@@ -74,9 +77,9 @@ class KafkaSummitTransport:
             try:
                 async with asyncio.timeout(_limit(wait_s)):
                     while True:
-                        _, told = await _next(news)
-                        if told.get("eventId") == _verdict_on(position):
-                            return told
+                        _, event = await _next(news)
+                        if event.get("eventId") == _verdict_on(position):
+                            return event
             except TimeoutError:
                 raise VerdictPending(position) from None
 
@@ -94,15 +97,15 @@ class KafkaSummitTransport:
     async def _followed(self, following: _Following, news: News) -> Json:
         while True:
             if following.take(*await _next(news)):  # of a run that may have ended before
-                found = await asyncio.to_thread(self._past, following.run_id)
-                following.status = found["state"] if found else None
-                if found and found["state"] in TERMINAL:
-                    return await asyncio.to_thread(self._result, found)
+                row = await asyncio.to_thread(self._past, following.run_id)
+                following.status = row["state"] if row else None
+                if row and row["state"] in TERMINAL:
+                    return await asyncio.to_thread(self._result, row)
             if (result := following.result()) is not None:
                 return result
 
     def _past(self, run_id: str) -> Json | None:
-        """The latest row of a run, with all that was committed before the question."""
+        """Return the latest row of a run, as of the end offsets at the call."""
         name = full_name(SUMMIT_RUNS, self._prefix)
         tp = TopicPartition(name, self._partition(name, run_id))
         latest, ends = None, self._log.high_watermarks([tp])
@@ -114,12 +117,12 @@ class KafkaSummitTransport:
         return partition_of(run_id.encode(), self._log.topics()[name].partitions)
 
     def _result(self, row: Json) -> Json:
-        """The output is what the reply says that the run's evidence names."""
+        """Return the RunResult, with the output of the reply that the run's evidence names."""
         output: Any = summit.ABSENT
         if row["state"] == COMPLETED:
             output = self._reply(row["evidence"]["replyPosition"])["output"]
-        found: Json = summit.call_result(row, output)
-        return found
+        call_result: Json = summit.call_result(row, output)
+        return call_result
 
     def _reply(self, position: str) -> Json:
         record = records_of(self._log)(position)
@@ -128,8 +131,8 @@ class KafkaSummitTransport:
                 f"the reply at {position} is not on the log any more",
                 advice="The run has ended; its evidence has the hash of what it said.",
             )
-        found: Json = value_json(SUMMIT_REPLIES, record)
-        return found
+        reply: Json = value_json(SUMMIT_REPLIES, record)
+        return reply
 
     async def status(self, params: Json) -> Json:
         request_body = orjson.dumps(build_request("agent.status", params, 1))
@@ -143,7 +146,10 @@ class KafkaSummitTransport:
 
 
 class _Following:
-    """What is known of a call that was sent.  status: of its run."""
+    """The state of a call that was sent.
+
+    status: the state of its run.
+    """
 
     def __init__(self, run_id: str, position: str) -> None:
         self.run_id = run_id
@@ -153,46 +159,46 @@ class _Following:
         self._row: Json | None = None
         self._output: Any = summit.ABSENT
 
-    def take(self, topic: Topic, told: Json) -> bool:
-        """Whether it says that the call was made before.  Raises CallRejected."""
+    def take(self, topic: Topic, value: Json) -> bool:
+        """Take a row or an event; return whether the call is a duplicate.  Raises CallRejected."""
         if topic is SUMMIT_RUNS:
-            self._row, self.status = told, told["state"]
-        elif told["toState"] == COMPLETED:
-            self._output = told["output"]
-        elif told["eventId"] == _verdict_on(self._position):
-            if told["verdict"] == "rejected":
-                raise rejection(told)
+            self._row, self.status = value, value["state"]
+        elif value["toState"] == COMPLETED:
+            self._output = value["output"]
+        elif value["eventId"] == _verdict_on(self._position):
+            if value["verdict"] == "rejected":
+                raise rejection(value)
             self._judged = True
-            return bool(told["verdict"] == "duplicate")
+            return bool(value["verdict"] == "duplicate")
         return False
 
     def result(self) -> Json | None:
-        """None while the run has not ended, or not all of its end is seen."""
+        """Return the RunResult, None until the whole end of the run is seen."""
         if not self._judged or self._row is None or self._row["state"] not in TERMINAL:
             return None
         if self._row["state"] == COMPLETED and self._output is summit.ABSENT:
             return None
-        found: Json = summit.call_result(self._row, self._output)
-        return found
+        call_result: Json = summit.call_result(self._row, self._output)
+        return call_result
 
 
 def _is_over(watch: asyncio.Future[RunWatcher]) -> bool:
-    """Whether it has not opened, or has failed since."""
+    """Return whether the watcher did not open, or has failed since."""
     if not watch.done():
         return False
     return watch.cancelled() or watch.exception() is not None or watch.result().over
 
 
 def _verdict_on(position: str) -> str:
-    """The id of its fact; a timeout that the record brought about has another (Summit 5.7)."""
+    """Return the id of the record's fact; a timeout that it causes has another (Summit 5.7)."""
     return f"{position}/0"
 
 
 async def _next(news: News) -> tuple[Topic, Json]:
-    told = await news.get()
-    if isinstance(told, Exception):
-        raise told
-    return told
+    item = await news.get()
+    if isinstance(item, Exception):
+        raise item
+    return item
 
 
 def _limit(wait_s: float) -> float | None:

@@ -13,7 +13,10 @@ WAIT_S = 30.0
 
 
 class SummitTransport(Protocol):
-    """wait_s: how long is waited where nobody says."""
+    """A way to send Summit calls and to read their results.
+
+    wait_s: the default limit of a wait.
+    """
 
     @property
     def wait_s(self) -> float: ...
@@ -31,18 +34,18 @@ class SummitTransport(Protocol):
         """
 
     async def status(self, params: Json) -> Json:
-        """The result of `agent.status`.  Raises CallRejected."""
+        """Return the result of `agent.status`.  Raises CallRejected."""
 
 
 def refusal(error: InvalidInput) -> CallRejected:
-    """Of a command that the edge does not take."""
+    """Make the error for a command that ingress refuses."""
     rule, path, message = error.problems[0]
     return CallRejected(rule, message, {"path": path}, rules.RPC.get(rule))
 
 
 def rejection(event: Json) -> CallRejected:
-    """Of a SummitEvent that rejects a command."""
+    """Make the error for a SummitEvent that rejects a command."""
     rule = event["rule"]
-    told = {name: event[name] for name in ("errors", "path", "runId") if event.get(name)}
-    data = {**told, "position": event["cause"]}
+    members = {name: event[name] for name in ("errors", "path", "runId") if event.get(name)}
+    data = {**members, "position": event["cause"]}
     return CallRejected(rule, event["message"], data, rules.RPC.get(rule))

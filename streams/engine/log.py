@@ -128,8 +128,7 @@ class Log(Protocol):
         """Return the current last stable offset (LSO) of each partition.
 
         Kafka acknowledges a commit before its markers are on every partition, so right after a
-        commit
-        this may still be below the records written there.
+        commit this may still be below the records written there.
         """
 
     def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:

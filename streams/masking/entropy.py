@@ -56,9 +56,8 @@ class Runs:
     """The runs of one text, scanned from left to right.
 
     A key in a run that is no secret (`a=b=…`) begins another run at its value, with the same end.
-    The
-    results for the first run are reused for the second, so that no run is scanned more than a few
-    times.
+    The results for the first run are reused for the second, so that no run is scanned more than a
+    few times.
     """
 
     def __init__(self, text: str, limit: int) -> None:

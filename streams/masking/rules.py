@@ -28,8 +28,7 @@ class Rule(NamedTuple):
 
     triggers: a text without any of these is not searched; words are the same for its lower case
     without `_`, `.` and `-`.  patterns: the group `secret` is replaced if there is one, else the
-    whole
-    match; a pattern that begins with B or NO_LETTER_OR_DIGIT matches only at that boundary.
+    whole match; a pattern that begins with B or NO_LETTER_OR_DIGIT matches only at that boundary.
     masked, unmasked: examples of texts with a secret, and without one.
     """
 

@@ -202,7 +202,7 @@ class Scenario:
             self._next_time,
             wait_s=0,
             append=self._append,
-            rest=self._host.run,
+            run_until_idle=self._host.run,
         )
         self._view.catch_up(0)
         headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}

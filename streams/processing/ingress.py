@@ -32,9 +32,8 @@ class EnvelopeType(NamedTuple):
     not_json, not_ijson: the rules that text violates that is not JSON, or not I-JSON (None: the
     same).
     form: converts a valid envelope to the form that is produced.  other_text: reads text that is
-    not
-    JSON; raises ShapeError.  from_output: makes a value of a line of a program's output; takes a
-    session and the clock.
+    not JSON; raises ShapeError.  from_output: makes a value of a line of a program's output; takes
+    a session and the clock.
     """
 
     name: str

@@ -35,8 +35,7 @@ class CommandSide:
 
     kinds: the envelopes that can be validated.  edges: the topics that users may write.
     senders: the permitted senders of each of them.  rules: the closed sets of rule codes, by the
-    name
-    in the documents.  processors: in the order in which timers due at the same time fire.
+    name in the documents.  processors: in the order in which timers due at the same time fire.
     folds, checks, row_checks, total_checks: used by `verify` and `?as_of=`.
     parked_tables: tables of commands that wait for other commands before they get a verdict or are
     logged.

@@ -20,10 +20,10 @@ RULE_CODES = frozenset(
 
 
 def all_processors() -> list[Processor]:
-    """One new instance of each, for one task.
+    """Return a new instance of each processor, for one task.
 
-    Of timers that are due at one time those of the first fire first: a deadline before the end of
-    a wait.
+    Of timers with equal due times those of the first processor fire first: a deadline before the
+    end of a wait.
     """
     return [make() for side in COMMANDS for make in side.processors]
 

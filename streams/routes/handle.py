@@ -48,7 +48,7 @@ class Routes:
     clock: Callable[[], int]
     wait_s: float = WAIT_S
     append: Append | None = field(default=None)
-    rest: Callable[[], object] = field(default=lambda: None)
+    run_until_idle: Callable[[], object] = field(default=lambda: None)
 
     def handle(
         self,
@@ -117,7 +117,7 @@ class Routes:
         seconds = prefer.wait_s(headers, wait.most_s(self.settings))
         if seconds is None:
             return sent
-        self.rest()
+        self.run_until_idle()
         cause = sent.body["positions"][0]
         try:
             self.view.wait(parse_position(cause), min(seconds, self.wait_s))
@@ -135,7 +135,7 @@ class Routes:
         seconds = prefer.wait_s(headers, wait.most_s(self.settings))
         if seconds is None:
             return sent
-        self.rest()
+        self.run_until_idle()
         try:
             for cause in sent.body["positions"]:
                 self.view.wait(parse_position(cause), min(seconds, self.wait_s))

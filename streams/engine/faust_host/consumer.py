@@ -154,7 +154,7 @@ class Consumer(driver.Consumer):
 
     def _report_position(self, runner: TaskRunner) -> None:
         """Tell the task the consumer's position, which runs ahead of it over markers."""
-        for tp, position, end in self._thread.moved(runner.task.tps, runner.told):
+        for tp, position, end in self._thread.position_changes(runner.task.tps, runner.told):
             runner.task.set_fetch_position(tp, position, end)
 
 

@@ -64,7 +64,7 @@ class Chain:
         self._beyond = self._below = 0
 
     @property
-    def place(self) -> str:
+    def partition_name(self) -> str:
         return f"{self.tp.topic}/{self.tp.partition}"
 
     def take(self, record: Record) -> None:
@@ -88,9 +88,9 @@ class Chain:
             self._add_finding(0, self.begin - 1, "records_differ", what)
         last = self._last
         if last is None:
-            return ChainStatus(self.place, 0, 0, 0, None, self._beyond)
+            return ChainStatus(self.partition_name, 0, 0, 0, None, self._beyond)
         counts = (last["sequence"], last["offset"], last["records"])
-        return ChainStatus(self.place, *counts, iso_ms(last["at"]), self._beyond)
+        return ChainStatus(self.partition_name, *counts, iso_ms(last["at"]), self._beyond)
 
     def _compare(self, checkpoint: Checkpoint) -> None:
         """Compare the running hash with a checkpoint; all records below its offset were read."""
@@ -135,7 +135,7 @@ class Chain:
         return None if grows else "covers less than the one before it"
 
     def _add_finding(self, first: int, last: int, code: str, what: str) -> None:
-        self.findings.append(Violation(self.place, first, last, code, what))
+        self.findings.append(Violation(self.partition_name, first, last, code, what))
 
 
 class AuditResult(NamedTuple):

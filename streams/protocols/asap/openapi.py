@@ -150,7 +150,7 @@ DESCRIPTION = Description(
     paths=_paths,
     components=_components,
     needs={
-        ("POST", PATH): AccessRule((Role.PRODUCER,), own=True),
+        ("POST", PATH): AccessRule((Role.PRODUCER,), checked_by_endpoint=True),
         ("GET", METRICS_PATH): OPEN,
         ("GET", MANIFEST_PATH): OPEN,
     },

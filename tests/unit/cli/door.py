@@ -50,7 +50,7 @@ class BenchDoor:
         self._bench.view.catch_up(0)
 
     def wait(self, topic: str, value: Any, seconds: int) -> Response:
-        routes = replace(self._bench.routes, rest=self.work)
+        routes = replace(self._bench.routes, run_until_idle=self.work)
         headers = {"Prefer": f"wait={seconds}"}
         done = routes.handle("POST", PATHS[topic], "", headers, value)
         self.see(())

@@ -130,8 +130,7 @@ def redacted_pointer(
     path: Path, denylist: Sequence[str], withheld: Callable[[str], bool] | None = None
 ) -> str:
     """Return a pointer without names that contain personal data or terms of the denylist, or that
-    the
-    caller withholds.
+    the caller withholds.
     """
     terms = [folded(term) for term in denylist]
     return redacted(

@@ -60,8 +60,7 @@ def mark(counter: Counter, in_force: bool) -> dict[str, Any]:
     """Return the counter after a derivation has decided whether its check is in force.
 
     A check that was added begins its first window.  One that was dropped, because the constitution
-    no
-    longer has it, starts again from zero.
+    no longer has it, starts again from zero.
     """
     if counter["active"] and not in_force:
         return dict(NEW)

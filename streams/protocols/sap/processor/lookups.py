@@ -19,8 +19,7 @@ def read(task: TaskAggregate) -> None:
     """Send the READ of a cached answer.
 
     The reason names the constitution under which the policy applies: the cache may read it much
-    later,
-    under another one.
+    later, under another one.
     """
     _send(task, "READ", envelope=task.envelope, reason=task.row["constitution"])
 

@@ -5,9 +5,8 @@ service itself names the service as its producer.  A refused output is withheld:
 has it, and the outcome has its hash.
 
 Its edges and the task's transition are sent with it.  When it closes the task, the timer is
-deleted,
-the answer goes to the cache or the flight is released, and learning gets a signal.  A deadline that
-has passed ends its task at the first opportunity: its timer, or the next record.
+deleted, the answer goes to the cache or the flight is released, and learning gets a signal.  A
+deadline that has passed ends its task at the first opportunity: its timer, or the next record.
 
 Source: SAP spec, 3.6, 5.1, 5.3 and Clarification 10.
 """

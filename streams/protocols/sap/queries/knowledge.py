@@ -59,8 +59,7 @@ def verified_records(
     view: ReadOnlyStore, cache_key: str | None = None
 ) -> Iterator[tuple[Json, bool]]:
     """Return every record, by key and version, and whether both its hashes are correct and no
-    version is
-    missing.
+    version is missing.
 
     cache_key: None for all of them.
     """
