@@ -13,7 +13,7 @@ from schemas.summit import rules, words
 from schemas.summit.checker import (
     ANY_ORDER,
     Checker,
-    Place,
+    JsonPath,
     chars,
     in_range,
     is_agent_id,
@@ -34,7 +34,7 @@ _ID = "an id of 1 to 128 letters, digits, ., _, : and -, with a letter or digit 
 _AGENT = "1 to 100 lower-case letters, digits and -"
 
 
-def _check_common(check: Checker, params: JsonObject, path: Place) -> None:
+def _check_common(check: Checker, params: JsonObject, path: JsonPath) -> None:
     """Check agent, run and context, which invoke and tool.call share."""
     check_agent(check, params, path)
     check_run(check, params, path)
@@ -42,24 +42,24 @@ def _check_common(check: Checker, params: JsonObject, path: Place) -> None:
         check_context(check, params["context"], (*path, "context"), params.get("runId"))
 
 
-def check_agent(check: Checker, params: JsonObject, path: Place) -> None:
+def check_agent(check: Checker, params: JsonObject, path: JsonPath) -> None:
     check.text(
         params, "agentId", path, rules.PARAMS_AGENT_ID, is_agent_id, _AGENT, rules.PARAMS_SHAPE
     )
 
 
-def check_run(check: Checker, params: JsonObject, path: Place) -> None:
+def check_run(check: Checker, params: JsonObject, path: JsonPath) -> None:
     check.text(params, "runId", path, rules.PARAMS_RUN_ID, is_id, _ID, rules.PARAMS_SHAPE)
 
 
-def check_invoke(check: Checker, params: JsonObject, path: Place) -> None:
+def check_invoke(check: Checker, params: JsonObject, path: JsonPath) -> None:
     listed = ("agentId", "inputs", "runId", "context")
     check.members(params, path, listed, listed[:3], rules.PARAMS_SHAPE)
     _check_common(check, params, path)
     _check_open_object(check, params, "inputs", path)
 
 
-def check_tool_params(check: Checker, params: JsonObject, path: Place) -> None:
+def check_tool_params(check: Checker, params: JsonObject, path: JsonPath) -> None:
     listed = ("agentId", "runId", "toolCall", "context")
     check.members(params, path, listed, listed[:3], rules.PARAMS_SHAPE)
     _check_common(check, params, path)
@@ -67,7 +67,7 @@ def check_tool_params(check: Checker, params: JsonObject, path: Place) -> None:
         check_tool_call(check, params["toolCall"], (*path, "toolCall"))
 
 
-def check_tool_call(check: Checker, tool: Any, path: Place) -> None:
+def check_tool_call(check: Checker, tool: Any, path: JsonPath) -> None:
     if not check.an_object(rules.PARAMS_SHAPE, tool, path):
         return
     named = ("id", "name", "arguments")
@@ -93,7 +93,7 @@ def check_tool_call(check: Checker, tool: Any, path: Place) -> None:
     _check_open_object(check, tool, "arguments", path)
 
 
-def _check_open_object(check: Checker, owner: JsonObject, name: str, path: Place) -> None:
+def _check_open_object(check: Checker, owner: JsonObject, name: str, path: JsonPath) -> None:
     """Check inputs or arguments: an object of I-JSON of limited size."""
     if name not in owner:
         return
@@ -104,7 +104,7 @@ def _check_open_object(check: Checker, owner: JsonObject, name: str, path: Place
         check.at_most(rules.PARAMS_SIZE, value, path, words.MAX_INPUTS_BYTES)
 
 
-def check_cancel(check: Checker, params: JsonObject, path: Place) -> None:
+def check_cancel(check: Checker, params: JsonObject, path: JsonPath) -> None:
     listed = ("runId", "agentId", "reason")
     check.members(params, path, listed, listed[:1], rules.PARAMS_SHAPE)
     check_run(check, params, path)
@@ -120,7 +120,7 @@ def check_cancel(check: Checker, params: JsonObject, path: Place) -> None:
     )
 
 
-def check_context(check: Checker, context: Any, path: Place, run_id: Any = None) -> None:
+def check_context(check: Checker, context: Any, path: JsonPath, run_id: Any = None) -> None:
     """Check the context of a call.
 
     run_id: that of the call.
@@ -141,7 +141,7 @@ def check_context(check: Checker, context: Any, path: Place, run_id: Any = None)
         check_budget(check, context["budget"], (*path, "budget"))
 
 
-def check_budget(check: Checker, budget: Any, path: Place) -> None:
+def check_budget(check: Checker, budget: Any, path: JsonPath) -> None:
     if not check.an_object(rules.PARAMS_SHAPE, budget, path):
         return
     for name in budget:
@@ -156,7 +156,7 @@ def check_budget(check: Checker, budget: Any, path: Place) -> None:
 
 
 _REQUEST = ("jsonrpc", "id", "method", "params", "caller", "delivery")
-_PARAMS: Place = ("params",)
+_PARAMS: JsonPath = ("params",)
 
 
 def check_call(value: object) -> list[Problem]:
@@ -215,7 +215,7 @@ def _is_request_id(id: Any) -> bool:
     return is_integer(id) and abs(id) <= MAX_SAFE_INTEGER
 
 
-def _check_query(check: Checker, params: JsonObject, path: Place, *listed: str) -> None:
+def _check_query(check: Checker, params: JsonObject, path: JsonPath, *listed: str) -> None:
     """Check the members of a query; those that calls have too follow the same rules."""
     check.members(params, path, listed, (), rules.PARAMS_SHAPE)
     check_agent(check, params, path)
@@ -225,23 +225,23 @@ def _check_query(check: Checker, params: JsonObject, path: Place, *listed: str) 
     check.integer(params, "limit", path, rules.PARAMS_SHAPE, 1, words.MAX_PAGE)
 
 
-def _check_status_query(check: Checker, params: JsonObject, path: Place) -> None:
+def _check_status_query(check: Checker, params: JsonObject, path: JsonPath) -> None:
     _check_query(check, params, path, "runId", "agentId", "after")
     if "runId" not in params and "agentId" not in params:
         check.add_problem(rules.PARAMS_SHAPE, (*path, "runId"), "is missing, and so is agentId")
 
 
-def _check_schema_query(check: Checker, params: JsonObject, path: Place) -> None:
+def _check_schema_query(check: Checker, params: JsonObject, path: JsonPath) -> None:
     _check_query(check, params, path, "agentId", "version", "after")
     if "agentId" not in params:
         check.add_problem(rules.PARAMS_SHAPE, (*path, "agentId"), "is missing")
 
 
-def _check_agents_query(check: Checker, params: JsonObject, path: Place) -> None:
+def _check_agents_query(check: Checker, params: JsonObject, path: JsonPath) -> None:
     _check_query(check, params, path, "role", "capability", "limit", "cursor", "after")
 
 
-def _check_tools_query(check: Checker, params: JsonObject, path: Place) -> None:
+def _check_tools_query(check: Checker, params: JsonObject, path: JsonPath) -> None:
     _check_query(check, params, path, "agentId", "dialect", "limit", "cursor", "after")
 
 
@@ -253,7 +253,7 @@ _QUERY_TEXTS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
     ("cursor", chars(1, 4096), "a cursor of an earlier answer"),
     ("dialect", words.DIALECTS.__contains__, "summit or mcp"),
 )
-_PARAMS_CHECKS: dict[str, Callable[[Checker, JsonObject, Place], None]] = {
+_PARAMS_CHECKS: dict[str, Callable[[Checker, JsonObject, JsonPath], None]] = {
     words.INVOKE_METHOD: check_invoke,
     words.TOOL_METHOD: check_tool_params,
     words.CANCEL_METHOD: check_cancel,

@@ -62,7 +62,7 @@ def is_time(text: str) -> bool:
     return _is_time(text) and parse_time(text) is not None
 
 
-Place = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 _MAX_PROBLEMS = 64
 """The most problems reported of one object."""
 
@@ -86,7 +86,7 @@ class Checker:
         """
         return sorted(dict.fromkeys(self._problems), key=lambda problem: self._order[problem.rule])
 
-    def add_problem(self, rule: Rule, path: Place, what: str) -> None:
+    def add_problem(self, rule: Rule, path: JsonPath, what: str) -> None:
         if len(self._problems) < _MAX_PROBLEMS:
             name = f"{path[-1]}" if path else f"The {self._name}"
             self._problems.append(Problem(rule.code, pointer(*path), f"{name} {what}."))
@@ -97,7 +97,7 @@ class Checker:
     def members(
         self,
         value: dict[str, Any],
-        path: Place,
+        path: JsonPath,
         listed: Sequence[str],
         required: Iterable[str],
         rule: Rule,
@@ -114,7 +114,7 @@ class Checker:
             if name not in listed:
                 self.add_problem(rule, (*path, str(name)), "is no member of this object")
 
-    def an_object(self, rule: Rule, value: Any, path: Place) -> bool:
+    def an_object(self, rule: Rule, value: Any, path: JsonPath) -> bool:
         if isinstance(value, dict):
             return True
         self.add_problem(rule, path, "must be an object")
@@ -124,7 +124,7 @@ class Checker:
         self,
         owner: dict[str, Any],
         name: str,
-        path: Place,
+        path: JsonPath,
         rule: Rule,
         holds: Callable[[str], bool],
         what: str,
@@ -144,14 +144,14 @@ class Checker:
         elif not holds(value):
             self.add_problem(rule, (*path, name), f"must be {what}")
 
-    def well_formed(self, rule: Rule, value: Any, path: Place) -> bool:
+    def well_formed(self, rule: Rule, value: Any, path: JsonPath) -> bool:
         """Check that open JSON is I-JSON; the length of its path is its nesting level."""
         violation = fault(value, len(path) + 1)
         if violation:
             self.add_problem(rule, path, violation)
         return not violation
 
-    def at_most(self, rule: Rule, value: Any, path: Place, max_bytes: int) -> None:
+    def at_most(self, rule: Rule, value: Any, path: JsonPath, max_bytes: int) -> None:
         """Check the bytes of canonical JSON; other rules report a value that has none."""
         byte_count = size(value)
         if byte_count is not None and byte_count > max_bytes:
@@ -160,7 +160,7 @@ class Checker:
             )
 
     def number(
-        self, owner: dict[str, Any], name: str, path: Place, rule: Rule, low: float, high: float
+        self, owner: dict[str, Any], name: str, path: JsonPath, rule: Rule, low: float, high: float
     ) -> None:
         if name in owner and not in_range(owner[name], low, high):
             self.add_problem(rule, (*path, name), f"must be a number from {low} to {high}")
@@ -169,7 +169,7 @@ class Checker:
         self,
         owner: dict[str, Any],
         name: str,
-        path: Place,
+        path: JsonPath,
         rule: Rule,
         low: int = 0,
         high: int = MAX_SAFE_INTEGER,

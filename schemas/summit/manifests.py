@@ -12,7 +12,7 @@ from schemas.summit import rules, words
 from schemas.summit.checker import (
     ANY_ORDER,
     Checker,
-    Place,
+    JsonPath,
     chars,
     is_agent_id,
     is_capability,
@@ -94,7 +94,7 @@ def _check_members(check: Checker, manifest: JsonObject) -> None:
     check.at_most(rules.MANIFEST_SIZE, manifest_form(manifest), (), words.MAX_MANIFEST_BYTES)
 
 
-def check_metadata(check: Checker, metadata: Any, path: Place) -> None:
+def check_metadata(check: Checker, metadata: Any, path: JsonPath) -> None:
     shape = rules.MANIFEST_SHAPE
     if not check.an_object(shape, metadata, path):
         return
@@ -112,7 +112,7 @@ def check_metadata(check: Checker, metadata: Any, path: Place) -> None:
         check.at_most(text, extra, path, words.MAX_EXTRA_BYTES)
 
 
-def check_spec(check: Checker, spec: Any, path: Place) -> None:
+def check_spec(check: Checker, spec: Any, path: JsonPath) -> None:
     shape = rules.MANIFEST_SHAPE
     if not check.an_object(shape, spec, path):
         return
@@ -129,7 +129,7 @@ def check_spec(check: Checker, spec: Any, path: Place) -> None:
         _check_tools(check, spec["tools"], (*path, "tools"))
 
 
-def check_interface(check: Checker, interface: Any, path: Place) -> None:
+def check_interface(check: Checker, interface: Any, path: JsonPath) -> None:
     shape = rules.MANIFEST_SHAPE
     if check.an_object(shape, interface, path):
         check.members(interface, path, _INTERFACE, _INTERFACE, shape)
@@ -138,7 +138,7 @@ def check_interface(check: Checker, interface: Any, path: Place) -> None:
                 _check_schema(check, interface[name], (*path, name), shape)
 
 
-def _check_capabilities(check: Checker, capabilities: Any, path: Place) -> None:
+def _check_capabilities(check: Checker, capabilities: Any, path: JsonPath) -> None:
     if not isinstance(capabilities, list):
         check.add_problem(rules.MANIFEST_SHAPE, path, "must be a list of strings")
         return
@@ -156,7 +156,7 @@ def _check_capabilities(check: Checker, capabilities: Any, path: Place) -> None:
             seen.add(item)
 
 
-def _check_resources(check: Checker, resources: Any, path: Place) -> None:
+def _check_resources(check: Checker, resources: Any, path: JsonPath) -> None:
     if not check.an_object(rules.MANIFEST_SHAPE, resources, path):
         return
     rule = rules.MANIFEST_RESOURCES
@@ -172,7 +172,7 @@ def _check_resources(check: Checker, resources: Any, path: Place) -> None:
         check.text(resources, name, path, rule, chars(1, 64), what, rules.MANIFEST_SHAPE)
 
 
-def _check_tools(check: Checker, tools: Any, path: Place) -> None:
+def _check_tools(check: Checker, tools: Any, path: JsonPath) -> None:
     if not isinstance(tools, list):
         check.add_problem(rules.MANIFEST_SHAPE, path, "must be a list of tools")
         return
@@ -192,7 +192,7 @@ def _check_tools(check: Checker, tools: Any, path: Place) -> None:
             seen.add(name)
 
 
-def check_tool(check: Checker, tool: JsonObject, path: Place) -> None:
+def check_tool(check: Checker, tool: JsonObject, path: JsonPath) -> None:
     rule = rules.MANIFEST_TOOL
     check.members(tool, path, _TOOL, _TOOL[:2], rules.MANIFEST_SHAPE, rule)
     check.text(tool, "name", path, rule, is_tool_name, "1 to 64 letters, digits, _ and -")
@@ -207,7 +207,7 @@ def check_tool(check: Checker, tool: JsonObject, path: Place) -> None:
     check.add_problem(rule, (*path, "arguments"), "is missing")
 
 
-def _check_schema(check: Checker, schema: Any, path: Place, shape: Rule) -> None:
+def _check_schema(check: Checker, schema: Any, path: JsonPath, shape: Rule) -> None:
     """Check a JSON Schema in a manifest.
 
     shape: the rule for a schema that is no object.

@@ -16,7 +16,7 @@ from schemas.objects import ABSENT, JsonObject, Member, WireObject
 from schemas.problems import Problem
 from schemas.summit import calls, manifests, replies, rules
 from schemas.summit.calls import check_call
-from schemas.summit.checker import ANY_ORDER, Checker, Place
+from schemas.summit.checker import ANY_ORDER, Checker, JsonPath
 from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool, tool_form
 from schemas.summit.mapping import PARAMS, SUMMIT
 from schemas.summit.replies import check_reply
@@ -281,7 +281,7 @@ class SummitReply(SummitObject):
         return check_reply(self.to_json())
 
 
-_PART_CHECKS: dict[str, Callable[[Checker, Any, Place], None]] = {
+_PART_CHECKS: dict[str, Callable[[Checker, Any, JsonPath], None]] = {
     "Context": calls.check_context,
     "Budget": calls.check_budget,
     "ToolCall": calls.check_tool_call,

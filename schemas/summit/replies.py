@@ -12,7 +12,7 @@ from schemas.rules import Rule
 from schemas.summit import rules, words
 from schemas.summit.checker import (
     Checker,
-    Place,
+    JsonPath,
     chars,
     is_agent_id,
     is_id,
@@ -31,7 +31,7 @@ CLOSED = {
 }
 
 
-def check_metrics(check: Checker, metrics: JsonObject, path: Place) -> None:
+def check_metrics(check: Checker, metrics: JsonObject, path: JsonPath) -> None:
     rule = rules.METRICS_VALUE
     for name in ("tokens", "cost_usd"):
         if name not in metrics:
@@ -41,7 +41,7 @@ def check_metrics(check: Checker, metrics: JsonObject, path: Place) -> None:
     check.number(metrics, "latency_ms", path, rule, 0, words.MAX_LATENCY_MS)
 
 
-def check_provenance(check: Checker, provenance: JsonObject, path: Place) -> None:
+def check_provenance(check: Checker, provenance: JsonObject, path: JsonPath) -> None:
     rule = rules.PROVENANCE_VALUE
     for name in ("model", "timestamp"):
         if name not in provenance:
@@ -56,7 +56,7 @@ def check_provenance(check: Checker, provenance: JsonObject, path: Place) -> Non
         check.at_most(rule, extra, path, words.MAX_EXTRA_BYTES)
 
 
-def check_verification(check: Checker, verification: JsonObject, path: Place) -> None:
+def check_verification(check: Checker, verification: JsonObject, path: JsonPath) -> None:
     rule = rules.VERIFICATION_VALUE
     if "status" not in verification:
         check.add_problem(rule, (*path, "status"), "is missing")
@@ -68,7 +68,7 @@ def check_verification(check: Checker, verification: JsonObject, path: Place) ->
         _check_checks(check, verification["checks"], (*path, "checks"))
 
 
-def _check_checks(check: Checker, checks: Any, path: Place) -> None:
+def _check_checks(check: Checker, checks: Any, path: JsonPath) -> None:
     rule = rules.VERIFICATION_VALUE
     if not isinstance(checks, list) or len(checks) > words.MAX_CHECKS:
         check.add_problem(rule, path, f"must be a list of at most {words.MAX_CHECKS} checks")
@@ -86,7 +86,7 @@ def _check_checks(check: Checker, checks: Any, path: Place) -> None:
             names.add(name)
 
 
-def check_check(check: Checker, one: JsonObject, path: Place) -> None:
+def check_check(check: Checker, one: JsonObject, path: JsonPath) -> None:
     rule = rules.VERIFICATION_VALUE
     if "name" not in one:
         check.add_problem(rule, (*path, "name"), "is missing")
@@ -95,7 +95,7 @@ def check_check(check: Checker, one: JsonObject, path: Place) -> None:
         check.add_problem(rule, (*path, "passed"), "must be true or false")
 
 
-def check_error(check: Checker, error: JsonObject, path: Place) -> None:
+def check_error(check: Checker, error: JsonObject, path: JsonPath) -> None:
     rule = rules.ERROR_VALUE
     code = error.get("code")
     if not is_integer(code) or not -(2**31) <= code < 2**31:
@@ -110,7 +110,7 @@ def check_error(check: Checker, error: JsonObject, path: Place) -> None:
         check.at_most(rule, error["data"], (*path, "data"), words.MAX_EXTRA_BYTES)
 
 
-PARTS: dict[str, Callable[[Checker, JsonObject, Place], None]] = {
+PARTS: dict[str, Callable[[Checker, JsonObject, JsonPath], None]] = {
     "metrics": check_metrics,
     "provenance": check_provenance,
     "verification": check_verification,
