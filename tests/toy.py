@@ -43,54 +43,54 @@ class ToyProcessor:
             (COUNTS, OPEN),
         )
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        work.rows(COUNTS).load(m.value["data"].get("id", "") for m in batch)
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
+        ctx.rows(COUNTS).load(m.value["data"].get("id", "") for m in batch)
         for message in batch:
-            self._one(message, work)
+            self._one(message, ctx)
 
-    def _one(self, message: Message, work: ProcessorContext) -> None:
+    def _one(self, message: Message, ctx: ProcessorContext) -> None:
         data = message.value["data"]
         record = message.record
-        work.cause = position(record)
+        ctx.cause = position(record)
         if "poison" in data and not self._tolerant:
             raise ValueError(f"poison {data['id']}")
         ident = data["id"]
-        counts = work.rows(COUNTS)
+        counts = ctx.rows(COUNTS)
         row = counts.get(ident) or {"data": {"n": "0"}}
         row["data"]["n"] = str(int(row["data"]["n"]) + 1)
         counts.put(ident, row)
         fact = {"id": ident, "n": row["data"]["n"], "kind": "seen", "topic": message.topic.name}
         if "timer" in data:
             due = record.timestamp + int(data["timer"])
-            work.set_timer(Timer(due, "toy.wait", ident, {"cause": work.cause}))
-            work.rows(OPEN).put(ident, {"data": {"due": str(due)}})
+            ctx.set_timer(Timer(due, "toy.wait", ident, {"cause": ctx.cause}))
+            ctx.rows(OPEN).put(ident, {"data": {"due": str(due)}})
         if "answer" in data:
-            fact["kind"] = self._answer(ident, record.timestamp, work)
+            fact["kind"] = self._answer(ident, record.timestamp, ctx)
         if "large" in data:
             fact["text"] = "x" * int(data["large"])
-        self._send(ident, fact, record.timestamp, work, header(record, "traceparent"))
+        self._send(ident, fact, record.timestamp, ctx, header(record, "traceparent"))
 
-    def _answer(self, ident: str, at: int, work: ProcessorContext) -> str:
-        row = work.rows(OPEN).get(ident)
+    def _answer(self, ident: str, at: int, ctx: ProcessorContext) -> str:
+        row = ctx.rows(OPEN).get(ident)
         if row is None or at >= int(row["data"]["due"]):
             return "late"
-        work.rows(OPEN).delete(ident)
-        work.delete_timer(int(row["data"]["due"]), "toy.wait", ident)
+        ctx.rows(OPEN).delete(ident)
+        ctx.delete_timer(int(row["data"]["due"]), "toy.wait", ident)
         return "answered"
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         for timer in timers:
-            work.cause = timer.data["cause"]
+            ctx.cause = timer.data["cause"]
             if timer.key.startswith("bad"):
                 raise ValueError("a timer that fails")
-            work.rows(OPEN).delete(timer.key)
+            ctx.rows(OPEN).delete(timer.key)
             fact = {"id": timer.key, "kind": "fired", "due": str(timer.due_ms)}
-            self._send(timer.key, fact, now_ms, work)
+            self._send(timer.key, fact, now_ms, ctx)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
-        work.cause = position(message.record)
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
+        ctx.cause = position(message.record)
         fact = {"id": message.value["data"]["id"], "kind": "too_large", "topic": topic.name}
-        self._send(fact["id"], fact, message.record.timestamp, work)
+        self._send(fact["id"], fact, message.record.timestamp, ctx)
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -102,12 +102,12 @@ class ToyProcessor:
         key: str,
         data: dict[str, str],
         at: int,
-        work: ProcessorContext,
+        ctx: ProcessorContext,
         trace: bytes | None = None,
     ) -> None:
-        id = f"{work.cause}/{data['kind']}"
+        id = f"{ctx.cause}/{data['kind']}"
         value = {"data": data}
-        work.send(FACTS, key, value, id=id, at=at, cause=work.cause, traceparent=trace)
+        ctx.send(FACTS, key, value, id=id, at=at, cause=ctx.cause, traceparent=trace)
 
 
 def toy_topics(partitions: int, prefix: str = "") -> list[NewTopic]:

@@ -17,7 +17,7 @@ AT = iso(AT_MS).decode()
 GRAPH = "/v1/lineage/graph"
 
 
-def _always(stage: DemoContext) -> bool:
+def _always(ctx: DemoContext) -> bool:
     return True
 
 
@@ -34,14 +34,14 @@ class Part(NamedTuple):
     possible: Callable[[DemoContext], bool] = _always
 
 
-def trace(stage: DemoContext) -> uuid.UUID:
+def trace(ctx: DemoContext) -> uuid.UUID:
     """Return the trace id of the case in this run."""
-    return uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:demo:{stage.session}:case")
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:demo:{ctx.session}:case")
 
 
-def traceparent(stage: DemoContext) -> str:
-    return f"00-{trace(stage).hex}-00f067aa0ba902b7-01"
+def traceparent(ctx: DemoContext) -> str:
+    return f"00-{trace(ctx).hex}-00f067aa0ba902b7-01"
 
 
-def name(stage: DemoContext, name: str) -> str:
-    return f"{name}-{stage.session}"
+def name(ctx: DemoContext, name: str) -> str:
+    return f"{name}-{ctx.session}"

@@ -124,13 +124,13 @@ class DemoContext:
         self.say(f"    {name:<12}{text}")
 
 
-def act(stage: DemoContext, name: str, steps: Sequence[Callable[[DemoContext], None]]) -> None:
+def act(ctx: DemoContext, name: str, steps: Sequence[Callable[[DemoContext], None]]) -> None:
     """Run the steps of one act.  Raises DemoFailed, which names act and step."""
-    begun, before = time.monotonic(), stage.checks
+    begun, before = time.monotonic(), ctx.checks
     for number, step in enumerate(steps, 1):
-        stage.say(f"\n{number:>2}  {step.__doc__}")
+        ctx.say(f"\n{number:>2}  {step.__doc__}")
         try:
-            step(stage)
+            step(ctx)
         except DemoFailed as exc:
             raise DemoFailed(f"act {name}, step {number}: {exc.message}") from exc
-    stage.say(f"\nAll {stage.checks - before} checks hold; {time.monotonic() - begun:.1f} s.")
+    ctx.say(f"\nAll {ctx.checks - before} checks hold; {time.monotonic() - begun:.1f} s.")

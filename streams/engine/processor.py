@@ -163,13 +163,13 @@ class Processor(Protocol):
 
     declaration: ProcessorDeclaration
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         """Decide the records in order.  Pure."""
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         """Fire the timers that are due at `now_ms`, sorted by due time, kind, key.  Pure."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         """Write the coded refusal for a record whose outputs exceed `topic.max_bytes`."""
 
     def dead_letter(

@@ -26,10 +26,10 @@ class Decision:
     __slots__ = ("at", "cause", "traceparent", "work")
 
     def __init__(
-        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None = None
+        self, ctx: ProcessorContext, cause: str, at: int, traceparent: bytes | None = None
     ) -> None:
-        work.cause = cause
-        self.work = work
+        ctx.cause = cause
+        self.work = ctx
         self.cause = cause
         self.at = at
         self.traceparent = traceparent
@@ -94,7 +94,7 @@ def emit_edge(
     edge: LineageEdge | tuple[str, str, str],
     at: int,
     cause: str,
-    work: ProcessorContext,
+    ctx: ProcessorContext,
     traceparent: bytes | None = None,
 ) -> None:
     """Send one edge; sent again it is the same.  at: ms.  cause: of the decision that emits it."""
@@ -108,6 +108,4 @@ def emit_edge(
         "at": at,
         "cause": cause,
     }
-    work.send(
-        LINEAGE_EDGES, edge_id, value, id=edge_id, at=at, cause=cause, traceparent=traceparent
-    )
+    ctx.send(LINEAGE_EDGES, edge_id, value, id=edge_id, at=at, cause=cause, traceparent=traceparent)

@@ -6,7 +6,7 @@ from streams.engine.processor import ProcessorContext
 from topology.keys import partition_of
 
 
-def partition_mismatch(key: bytes, partition: int, work: ProcessorContext) -> int | None:
+def partition_mismatch(key: bytes, partition: int, ctx: ProcessorContext) -> int | None:
     """Return the partition that a record's key belongs to, None if it is the record's own."""
-    expected = partition_of(key, work.partitions)
+    expected = partition_of(key, ctx.partitions)
     return None if partition == expected else expected

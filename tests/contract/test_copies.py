@@ -239,18 +239,18 @@ class Doorkeeper:
         "keeper", "for tests", (INPUT,), (FACTS,), global_tables=(NAMES,)
     )
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        there = work.global_table(NAMES).index(Index).there()
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
+        there = ctx.global_table(NAMES).index(Index).there()
         for message in batch:
             ident = message.value["data"]["id"]
             fact = {"data": {"id": ident, "known": str(ident in there)}}
-            cause = work.cause = position(message.record)
-            work.send(FACTS, ident, fact, id=cause, at=0, cause=cause)
+            cause = ctx.cause = position(message.record)
+            ctx.send(FACTS, ident, fact, id=cause, at=0, cause=cause)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         raise AssertionError("it sets no timer")
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         raise AssertionError("its facts are small")
 
     def dead_letter(self, topic: Topic, value: bytes | None, settings: Any) -> bytes | None:

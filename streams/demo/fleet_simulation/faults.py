@@ -20,14 +20,14 @@ Fault = Callable[[FleetContext], Json | None]
 BUILDER, PEER = "builder/birch", ("builder/delta",)
 
 
-def _faulty_transfer(scene: FleetContext, phase: str = "CONVERGENCE", **members: Any) -> Json:
+def _faulty_transfer(fleet: FleetContext, phase: str = "CONVERGENCE", **members: Any) -> Json:
     """Return a legal transfer of its own task, to be made wrong.
 
     members: of the payload; they replace legal ones.
     """
     protocol = PROTOCOLS[0]
-    packet = transfer(scene, protocol, "ember", "birch", phase=phase)
-    packet["trace"]["task_id"] = scene.task("odd")
+    packet = transfer(fleet, protocol, "ember", "birch", phase=phase)
+    packet["trace"]["task_id"] = fleet.task("odd")
     lineage = packet["lineage"]
     lineage["cross_use_case"] = False
     packet["payload"] |= members
@@ -43,151 +43,151 @@ def _in(low: int, high: int, make: Fault) -> Fault:
     return lambda scene: make(scene) if low <= scene.generation < high else None
 
 
-def _lineage_mismatch(scene: FleetContext) -> Json:
-    packet = _faulty_transfer(scene)
-    packet["lineage"]["protocol_id"] = PROTOCOLS[2].name + scene.session.suffix
+def _lineage_mismatch(fleet: FleetContext) -> Json:
+    packet = _faulty_transfer(fleet)
+    packet["lineage"]["protocol_id"] = PROTOCOLS[2].name + fleet.session.suffix
     return packet
 
 
-def _too_early(scene: FleetContext) -> Json:
-    return _faulty_transfer(scene)
+def _too_early(fleet: FleetContext) -> Json:
+    return _faulty_transfer(fleet)
 
 
-def _on_the_line(scene: FleetContext) -> Json:
+def _on_the_line(fleet: FleetContext) -> Json:
     """Return a transfer with a score at its threshold: 0.84 is 0.7 times 1.2, not above it."""
-    return _faulty_transfer(scene, sender_score=0.84, receiver_score=0.7)
+    return _faulty_transfer(fleet, sender_score=0.84, receiver_score=0.7)
 
 
-def _no_top_k(scene: FleetContext) -> Json:
-    packet = _faulty_transfer(scene)
+def _no_top_k(fleet: FleetContext) -> Json:
+    packet = _faulty_transfer(fleet)
     del packet["payload"]["transfer_policy"]["top_k"]
     return packet
 
 
-def _great_top_k(scene: FleetContext) -> Json:
-    return _policy(_faulty_transfer(scene), top_k=3)
+def _great_top_k(fleet: FleetContext) -> Json:
+    return _policy(_faulty_transfer(fleet), top_k=3)
 
 
-def _cross(scene: FleetContext) -> Json:
-    packet = _faulty_transfer(scene)
+def _cross(fleet: FleetContext) -> Json:
+    packet = _faulty_transfer(fleet)
     packet["lineage"]["cross_use_case"] = True
     return packet
 
 
-def _refined(scene: FleetContext) -> Json:
-    return _faulty_transfer(scene, "REFINEMENT", sender_score=0.6, receiver_score=0.55)
+def _refined(fleet: FleetContext) -> Json:
+    return _faulty_transfer(fleet, "REFINEMENT", sender_score=0.6, receiver_score=0.55)
 
 
-def _wrong_mode(scene: FleetContext) -> Json:
-    return _policy(_faulty_transfer(scene, "PROMOTION"), mode="SELECTIVE_IMPORT")
+def _wrong_mode(fleet: FleetContext) -> Json:
+    return _policy(_faulty_transfer(fleet, "PROMOTION"), mode="SELECTIVE_IMPORT")
 
 
-def _later_only(scene: FleetContext) -> Json:
-    return _policy(_faulty_transfer(scene), min_generation=scene.generation + 5)
+def _later_only(fleet: FleetContext) -> Json:
+    return _policy(_faulty_transfer(fleet), min_generation=fleet.generation + 5)
 
 
-def _own_threshold(scene: FleetContext) -> Json:
-    packet = _faulty_transfer(scene, sender_score=0.85, receiver_score=0.6)
+def _own_threshold(fleet: FleetContext) -> Json:
+    packet = _faulty_transfer(fleet, sender_score=0.85, receiver_score=0.6)
     return _policy(packet, threshold_multiplier=1.5)
 
 
-def _third_receiver(scene: FleetContext) -> Json | None:
+def _third_receiver(fleet: FleetContext) -> Json | None:
     """Offer to a third swarm what two swarms were taught in this generation."""
-    lesson = next((lesson for lesson in scene.lessons if lesson.protocol.sound), None)
+    lesson = next((lesson for lesson in fleet.lessons if lesson.protocol.sound), None)
     if lesson is None:
         return None
     protocol = lesson.protocol
     teacher = lesson.packet["payload"]["from_swarm"].removeprefix("swarm-")
     others = [name for name in SWARMS if name not in (teacher, *protocol.students)]
-    packet = transfer(scene, protocol, teacher, scene.dice.choice(others))
-    packet["trace"]["task_id"] = scene.task("odd")
+    packet = transfer(fleet, protocol, teacher, fleet.dice.choice(others))
+    packet["trace"]["task_id"] = fleet.task("odd")
     return packet
 
 
-def _wrong_phase(scene: FleetContext) -> Json:
-    if scene.generation >= FIRST_TRANSFERS and scene.session.chance(0.5):
-        return _faulty_transfer(scene, "EXECUTION")
-    return scene.new("IDEA", "EXECUTION", idea(scene), BUILDER, PEER)
+def _wrong_phase(fleet: FleetContext) -> Json:
+    if fleet.generation >= FIRST_TRANSFERS and fleet.session.chance(0.5):
+        return _faulty_transfer(fleet, "EXECUTION")
+    return fleet.new("IDEA", "EXECUTION", idea(fleet), BUILDER, PEER)
 
 
-def _drifting(scene: FleetContext) -> Json:
+def _drifting(fleet: FleetContext) -> Json:
     checks = {**dict.fromkeys(DRIFT_CHECKS, True), "within_current_scope": False}
-    return scene.new(
-        "IDEA", "DISCOVERY", idea(scene), BUILDER, PEER, metadata={"anti_drift": checks}
+    return fleet.new(
+        "IDEA", "DISCOVERY", idea(fleet), BUILDER, PEER, metadata={"anti_drift": checks}
     )
 
 
-def _unchecked(scene: FleetContext) -> Json | None:
+def _unchecked(fleet: FleetContext) -> Json | None:
     """Return an idea without all drift checks; it is only refused where they are required."""
-    if not scene.session.checks_drift:
+    if not fleet.session.checks_drift:
         return None
     checks = dict.fromkeys(DRIFT_CHECKS[:5], True)
-    return scene.new(
-        "IDEA", "DISCOVERY", idea(scene), BUILDER, PEER, metadata={"anti_drift": checks}
+    return fleet.new(
+        "IDEA", "DISCOVERY", idea(fleet), BUILDER, PEER, metadata={"anti_drift": checks}
     )
 
 
-def _unknown_winner(scene: FleetContext) -> Json:
+def _unknown_winner(fleet: FleetContext) -> Json:
     payload = {
-        "arbitration_id": f"arbitration-{scene.session.steps}",
+        "arbitration_id": f"arbitration-{fleet.session.steps}",
         "winner_candidate_id": "candidate-9",
-        "candidates": candidates(scene),
+        "candidates": candidates(fleet),
         "scoring": {},
     }
-    return scene.new("ARBITRATION", "ARBITRATION", payload, BUILDER, PEER)
+    return fleet.new("ARBITRATION", "ARBITRATION", payload, BUILDER, PEER)
 
 
-def _unknown_target(scene: FleetContext) -> Json | None:
-    if not scene.session.retracted:
+def _unknown_target(fleet: FleetContext) -> Json | None:
+    if not fleet.session.retracted:
         return None
-    return retraction(scene, scene.session.retracted[-1], scene.session.uuid())
+    return retraction(fleet, fleet.session.retracted[-1], fleet.session.uuid())
 
 
-def _twice_retracted(scene: FleetContext) -> Json | None:
-    gone = scene.session.retracted
-    return retraction(scene, scene.dice.choice(gone)) if gone else None
+def _twice_retracted(fleet: FleetContext) -> Json | None:
+    gone = fleet.session.retracted
+    return retraction(fleet, fleet.dice.choice(gone)) if gone else None
 
 
-def _retracted_retraction(scene: FleetContext) -> Json | None:
-    made = scene.session.retractions
-    return retraction(scene, made[-1]) if made else None
+def _retracted_retraction(fleet: FleetContext) -> Json | None:
+    made = fleet.session.retractions
+    return retraction(fleet, made[-1]) if made else None
 
 
-def _foreign_retraction(scene: FleetContext) -> Json | None:
-    target = next((packet for packet in scene.session.done), None)
+def _foreign_retraction(fleet: FleetContext) -> Json | None:
+    target = next((packet for packet in fleet.session.done), None)
     if target is None:
         return None
-    packet = retraction(scene, target)
-    swarm = scene.swarm(target["sender"]["swarm_id"].removeprefix("swarm-"))
+    packet = retraction(fleet, target)
+    swarm = fleet.swarm(target["sender"]["swarm_id"].removeprefix("swarm-"))
     packet["sender"] |= {"agent_id": f"sentinel-{swarm}", "swarm_id": f"swarm-{swarm}"}
     return packet
 
 
-def _answered(scene: FleetContext, target_id: str) -> Json:
+def _answered(fleet: FleetContext, target_id: str) -> Json:
     payload = {"acked_packet_id": target_id, "ack_status": "ACCEPTED"}
-    return scene.new("ACK", "DISCOVERY", payload, "stranger/cedar", PEER)
+    return fleet.new("ACK", "DISCOVERY", payload, "stranger/cedar", PEER)
 
 
-def _foreign_answer(scene: FleetContext) -> Json:
-    return _answered(scene, scene.sent[0].packet["packet_id"])
+def _foreign_answer(fleet: FleetContext) -> Json:
+    return _answered(fleet, fleet.sent[0].packet["packet_id"])
 
 
-def _unknown_answer(scene: FleetContext) -> Json:
-    return _answered(scene, scene.session.uuid())
+def _unknown_answer(fleet: FleetContext) -> Json:
+    return _answered(fleet, fleet.session.uuid())
 
 
-def _repeated(scene: FleetContext) -> Json:
-    return copy.deepcopy(scene.sent[0].packet)
+def _repeated(fleet: FleetContext) -> Json:
+    return copy.deepcopy(fleet.sent[0].packet)
 
 
-def _conflicting(scene: FleetContext) -> Json:
-    packet = _repeated(scene)
+def _conflicting(fleet: FleetContext) -> Json:
+    packet = _repeated(fleet)
     return packet | {"confidence": 0.01}
 
 
-def _empty_proof(scene: FleetContext) -> Json:
+def _empty_proof(fleet: FleetContext) -> Json:
     """Return a claim with an empty proof, which is accepted with a warning."""
-    return scene.new("CLAIM", "DISCOVERY", claim(scene), BUILDER, PEER, proof_bundle={})
+    return fleet.new("CLAIM", "DISCOVERY", claim(fleet), BUILDER, PEER, proof_bundle={})
 
 
 _END = 10_000
@@ -219,16 +219,16 @@ FAULTS: tuple[tuple[str, Fault], ...] = (
 )
 
 
-def commit(scene: FleetContext, count: int) -> None:
+def commit(fleet: FleetContext, count: int) -> None:
     """Send `count` faults, taken in turn from those that this scene can build."""
-    session = scene.session
+    session = fleet.session
     committed = 0
     for _ in range(len(FAULTS)):
         if committed == count:
             return
         rule, make = FAULTS[session.faults % len(FAULTS)]
         session.faults += 1
-        packet = make(scene)
+        packet = make(fleet)
         if packet is not None:
-            scene.send(packet, frozenset({rule}))
+            fleet.send(packet, frozenset({rule}))
             committed += 1

@@ -32,9 +32,9 @@ def evaluation(measured: Json) -> Json:
     return {"metric_set": measured, "thresholds": THRESHOLDS, "pass": passes}
 
 
-def idea(scene: FleetContext) -> Json:
+def idea(fleet: FleetContext) -> Json:
     return {
-        "method_id": f"method-{scene.session.use_case}-{scene.session.steps}",
+        "method_id": f"method-{fleet.session.use_case}-{fleet.session.steps}",
         "intent": "Try another split of the data.",
         "assumptions": ["Labels are complete after a week"],
         "required_capabilities": ["calibration"],
@@ -43,19 +43,19 @@ def idea(scene: FleetContext) -> Json:
     }
 
 
-def claim(scene: FleetContext) -> Json:
-    number = scene.session.steps
+def claim(fleet: FleetContext) -> Json:
+    number = fleet.session.steps
     return {
         "claim_id": f"claim-{number}",
         "hypothesis_id": f"hypothesis-{number}",
         "text": "It holds on unseen weeks.",
         "confidence_pre": 0.5,
-        "confidence_post": round(scene.dice.uniform(0.5, 0.9), 2),
+        "confidence_post": round(fleet.dice.uniform(0.5, 0.9), 2),
     }
 
 
-def artifact(scene: FleetContext, kind: str = "METRIC_REPORT") -> Json:
-    name = f"artifact-{scene.session.use_case}-{scene.session.steps}"
+def artifact(fleet: FleetContext, kind: str = "METRIC_REPORT") -> Json:
+    name = f"artifact-{fleet.session.use_case}-{fleet.session.steps}"
     return {
         "artifact_id": name,
         "artifact_uri": f"store://{name}",
@@ -64,124 +64,124 @@ def artifact(scene: FleetContext, kind: str = "METRIC_REPORT") -> Json:
     }
 
 
-def _brief(scene: FleetContext, to: tuple[str, ...]) -> None:
-    trace = (scene.task("research"), scene.session.run_id)
+def _brief(fleet: FleetContext, to: tuple[str, ...]) -> None:
+    trace = (fleet.task("research"), fleet.session.run_id)
     header = dict(zip(("task_id", "run_id"), trace, strict=True))
     header |= {"swarm_id": "swarm-amber", "dialect_id": "plain", "dialect_hash": "0" * 64}
     goal = {"type": "Evidence", "id": "e1", "kind": "doc", "ref": "brief", "supports": True}
     payload = {"ir_header": header, "objects": [goal]}
-    scene.send(scene.new("TASK_IR", "RESEARCH", payload, CONDUCTOR, to))
+    fleet.send(fleet.new("TASK_IR", "RESEARCH", payload, CONDUCTOR, to))
 
 
 def _signal(
-    scene: FleetContext, signal: str, sender: str, to: str, channel: str | None = None
+    fleet: FleetContext, signal: str, sender: str, to: str, channel: str | None = None
 ) -> Json:
-    phase = "RESEARCH" if scene.generation < FIRST_TRANSFERS else "CONVERGENCE"
-    return scene.send(
-        scene.new("SIGNAL", phase, {"signal": signal}, sender, (to,), channel=channel)
+    phase = "RESEARCH" if fleet.generation < FIRST_TRANSFERS else "CONVERGENCE"
+    return fleet.send(
+        fleet.new("SIGNAL", phase, {"signal": signal}, sender, (to,), channel=channel)
     )
 
 
-def open_session(scene: FleetContext) -> None:
+def open_session(fleet: FleetContext) -> None:
     """Send every swarm its brief and its readiness signal."""
-    _brief(scene, BUILDERS)
+    _brief(fleet, BUILDERS)
     for builder in BUILDERS:
-        _signal(scene, "SYNC", builder, CONDUCTOR)
+        _signal(fleet, "SYNC", builder, CONDUCTOR)
 
 
-def work(scene: FleetContext, builder: str) -> None:
+def work(fleet: FleetContext, builder: str) -> None:
     """Send the packets of one builder's task: brief, own loop, and the published claim."""
-    if scene.generation:
-        _brief(scene, (builder,))
-    _signal(scene, "SYNC", builder, builder, "INTRA_AGENT")
+    if fleet.generation:
+        _brief(fleet, (builder,))
+    _signal(fleet, "SYNC", builder, builder, "INTRA_AGENT")
     peers = tuple(other for other in BUILDERS if other != builder)
     evidence = {"evidence_refs": ["trace:notebook"]}
     intra_agent = {"channel": "INTRA_AGENT"}
-    scene.send(scene.new("IDEA", "DISCOVERY", idea(scene), builder, peers[:2], **_stale(scene)))
-    claimed = claim(scene)
-    scene.send(
-        scene.new(
+    fleet.send(fleet.new("IDEA", "DISCOVERY", idea(fleet), builder, peers[:2], **_stale(fleet)))
+    claimed = claim(fleet)
+    fleet.send(
+        fleet.new(
             "CLAIM", "DISCOVERY", claimed, builder, (builder,), proof_bundle=evidence, **intra_agent
         )
     )
-    scene.send(
-        scene.new("ARTIFACT", "DISCOVERY", artifact(scene), builder, (builder,), **intra_agent)
+    fleet.send(
+        fleet.new("ARTIFACT", "DISCOVERY", artifact(fleet), builder, (builder,), **intra_agent)
     )
-    measured = evaluation(metrics(scene.dice.uniform(0.3, 0.8), scene.dice.uniform(0.1, 0.6)))
-    scene.send(
-        scene.new(
+    measured = evaluation(metrics(fleet.dice.uniform(0.3, 0.8), fleet.dice.uniform(0.1, 0.6)))
+    fleet.send(
+        fleet.new(
             "EVAL", "EXECUTION", measured, builder, (builder,), proof_bundle=evidence, **intra_agent
         )
     )
-    published = scene.new(
+    published = fleet.new(
         "CLAIM", "DISCOVERY", claimed, builder, peers[:1], proof_bundle=evidence, requires_ack=True
     )
-    scene.session.done.append(scene.send(published))
-    draw = scene.dice.random()
+    fleet.session.done.append(fleet.send(published))
+    draw = fleet.dice.random()
     if draw < 0.9:
         status = "ACCEPTED" if draw < 0.75 else "DEFERRED" if draw < 0.82 else "REJECTED"
-        scene.send(scene.acknowledge(published, 0, status))
+        fleet.send(fleet.acknowledge(published, 0, status))
 
 
-def _stale(scene: FleetContext) -> Json:
+def _stale(fleet: FleetContext) -> Json:
     """Return an expiry in the past for one idea in twenty, nothing for the others."""
-    return {"expires_at": "2025-12-31T00:00:00Z"} if scene.session.chance(0.05) else {}
+    return {"expires_at": "2025-12-31T00:00:00Z"} if fleet.session.chance(0.05) else {}
 
 
-def beats(scene: FleetContext) -> None:
+def beats(fleet: FleetContext) -> None:
     for swarm in SWARMS:
-        if scene.session.chance(0.2):
+        if fleet.session.chance(0.2):
             alive = {"signal": "HEARTBEAT"}
             sender, phase = f"sentinel/{swarm}", "EXECUTION"
-            scene.send(scene.new("HEARTBEAT", phase, alive, sender, (CONDUCTOR,)))
+            fleet.send(fleet.new("HEARTBEAT", phase, alive, sender, (CONDUCTOR,)))
 
 
-def found_protocols(scene: FleetContext) -> None:
+def found_protocols(fleet: FleetContext) -> None:
     """Publish each new protocol on behalf of its swarm, with the protocols it was derived from."""
     for protocol in PROTOCOLS:
-        if protocol.home == scene.session.use_case and protocol.since == scene.generation:
-            made, finder = artifact(scene, "PROTOCOL"), f"builder/{protocol.teachers[0]}"
-            lineage = scene.lineage(protocol)
-            scene.send(
-                scene.new("ARTIFACT", "PROMOTION", made, finder, BUILDERS[:1], lineage=lineage)
+        if protocol.home == fleet.session.use_case and protocol.since == fleet.generation:
+            made, finder = artifact(fleet, "PROTOCOL"), f"builder/{protocol.teachers[0]}"
+            lineage = fleet.lineage(protocol)
+            fleet.send(
+                fleet.new("ARTIFACT", "PROMOTION", made, finder, BUILDERS[:1], lineage=lineage)
             )
 
 
-def decide(scene: FleetContext, *, at_last: bool) -> None:
+def decide(fleet: FleetContext, *, at_last: bool) -> None:
     """Arbitrate between the lessons, send the decision, its execution and its validation.
 
     at_last: there is no veto, and the validation passes.
     """
-    _arbitrate(scene)
-    objection = None if at_last else _veto(scene)
+    _arbitrate(fleet)
+    objection = None if at_last else _veto(fleet)
     payload = {
-        "decision_id": f"decision-{scene.session.steps}",
+        "decision_id": f"decision-{fleet.session.steps}",
         "recommendation": "Take over the winner.",
         "priority_distribution": {"winner": 0.8, "others": 0.2},
         "next_actions": ["roll out"],
         "commitment_level": "APPROVED",
     }
-    scene.send(scene.new("DECISION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2]))
-    scene.send(scene.new("ARTIFACT", "EXECUTION", artifact(scene), BUILDERS[0], (CONDUCTOR,)))
-    _measure(scene, "EXECUTION", 0.7, 0.1)
-    _measure(scene, "VALIDATION", 0.8 if at_last else 0.4, 0.1 if at_last else 0.5)
+    fleet.send(fleet.new("DECISION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2]))
+    fleet.send(fleet.new("ARTIFACT", "EXECUTION", artifact(fleet), BUILDERS[0], (CONDUCTOR,)))
+    _measure(fleet, "EXECUTION", 0.7, 0.1)
+    _measure(fleet, "VALIDATION", 0.8 if at_last else 0.4, 0.1 if at_last else 0.5)
     if objection is not None:
-        scene.session.done.append(objection)
+        fleet.session.done.append(objection)
 
 
-def _measure(scene: FleetContext, phase: str, outcome: float, drift: float) -> None:
+def _measure(fleet: FleetContext, phase: str, outcome: float, drift: float) -> None:
     payload = evaluation(metrics(outcome, drift))
     proof = {"evidence_refs": ["trace:board"]}
     tester = "tester/cedar"
-    scene.send(scene.new("EVAL", phase, payload, tester, (CONDUCTOR,), proof_bundle=proof))
+    fleet.send(fleet.new("EVAL", phase, payload, tester, (CONDUCTOR,), proof_bundle=proof))
 
 
-def candidates(scene: FleetContext) -> list[Json]:
+def candidates(fleet: FleetContext) -> list[Json]:
     """Return the lessons of this generation in pairs, and substitutes where there are too few."""
-    taught = [lesson.packet["packet_id"] for lesson in scene.lessons[:6]]
+    taught = [lesson.packet["packet_id"] for lesson in fleet.lessons[:6]]
     groups = [taught[first : first + 2] for first in range(0, len(taught), 2)]
     while len(groups) < 2:
-        groups.append([scene.sent[0].packet["packet_id"]])
+        groups.append([fleet.sent[0].packet["packet_id"]])
     return [
         {
             "candidate_id": f"candidate-{number}",
@@ -193,23 +193,23 @@ def candidates(scene: FleetContext) -> list[Json]:
     ]
 
 
-def _arbitrate(scene: FleetContext) -> None:
+def _arbitrate(fleet: FleetContext) -> None:
     payload = {
-        "arbitration_id": f"arbitration-{scene.session.steps}",
+        "arbitration_id": f"arbitration-{fleet.session.steps}",
         "winner_candidate_id": "candidate-1",
-        "candidates": candidates(scene),
+        "candidates": candidates(fleet),
         "scoring": {"outcome": 1.0},
     }
-    scene.send(scene.new("ARBITRATION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2]))
+    fleet.send(fleet.new("ARBITRATION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2]))
 
 
-def _veto(scene: FleetContext) -> Json | None:
+def _veto(fleet: FleetContext) -> Json | None:
     """Send at random a sentinel's veto, sometimes withdrawn; return one that stays open."""
-    if not scene.session.chance(0.35):
+    if not fleet.session.chance(0.35):
         return None
-    sentinel = f"sentinel/{scene.swarm()}"
-    veto = _signal(scene, "VETO", sentinel, CONDUCTOR)
-    if scene.session.chance(0.5):
-        _signal(scene, "RESUME", sentinel, CONDUCTOR)
+    sentinel = f"sentinel/{fleet.swarm()}"
+    veto = _signal(fleet, "VETO", sentinel, CONDUCTOR)
+    if fleet.session.chance(0.5):
+        _signal(fleet, "RESUME", sentinel, CONDUCTOR)
         return None
     return veto

@@ -72,49 +72,49 @@ def tell(
 
 
 def _scene(session: Session, number: int) -> list[Sent]:
-    scene = FleetContext(session, number)
+    fleet = FleetContext(session, number)
     if number == 0:
-        research.open_session(scene)
+        research.open_session(fleet)
     for turn in range(2 if number < FIRST_TRANSFERS else 1):
         swarm = SWARMS[(number + turn) % len(SWARMS)]
-        research.work(scene, f"builder/{swarm}")
-    research.beats(scene)
-    research.found_protocols(scene)
+        research.work(fleet, f"builder/{swarm}")
+    research.beats(fleet)
+    research.found_protocols(fleet)
     if number < FIRST_TRANSFERS:
-        faults.commit(scene, 2)
-        teaching.retract(scene)
-        return scene.sent
-    teaching.teach(scene)
-    teaching.latecomers(scene)
-    research.decide(scene, at_last=number == GENERATIONS)
-    faults.commit(scene, 4)
-    teaching.retract(scene)
+        faults.commit(fleet, 2)
+        teaching.retract(fleet)
+        return fleet.sent
+    teaching.teach(fleet)
+    teaching.latecomers(fleet)
+    research.decide(fleet, at_last=number == GENERATIONS)
+    faults.commit(fleet, 4)
+    teaching.retract(fleet)
     if number == GENERATIONS:
-        _end(scene)
-    return scene.sent
+        _end(fleet)
+    return fleet.sent
 
 
-def _end(scene: FleetContext) -> None:
+def _end(fleet: FleetContext) -> None:
     """End the use cases: two publish to the commons and close, one exhausts its budget."""
-    use_case = scene.session.use_case
+    use_case = fleet.session.use_case
     protocol = PROTOCOLS[0]
     if ENDS[use_case] == "CLOSED":
-        seed = teaching.transfer(scene, protocol, "cedar", "ember", phase="PROMOTION")
+        seed = teaching.transfer(fleet, protocol, "cedar", "ember", phase="PROMOTION")
         seed["payload"]["transfer_policy"]["mode"] = "COMMONS_SEED"
-        scene.send(seed)
+        fleet.send(seed)
         rules = CLOSED
     elif ENDS[use_case] == "HALTED":
         stop = {"signal": "STOP", "reason": "the budget is used up"}
         conductor = research.CONDUCTOR
-        scene.send(scene.new("SIGNAL", "EXECUTION", stop, conductor, research.BUILDERS))
+        fleet.send(fleet.new("SIGNAL", "EXECUTION", stop, conductor, research.BUILDERS))
         rules = HALTED
     else:
         return
     for student in ("birch", "delta"):
-        scene.send(teaching.transfer(scene, protocol, "ember", student), rules)
+        fleet.send(teaching.transfer(fleet, protocol, "ember", student), rules)
 
 
 def _interleaved(scenes: list[list[Sent]]) -> list[Sent]:
     """Merge the scenes in turn, as their packets arrive on a shared log."""
     longest = max(map(len, scenes))
-    return [scene[n] for n in range(longest) for scene in scenes if n < len(scene)]
+    return [fleet[n] for n in range(longest) for fleet in scenes if n < len(fleet)]

@@ -22,19 +22,19 @@ KINDS: Mapping[str, int] = {
 """Nodes of the tree."""
 
 
-def one_tree(stage: DemoContext) -> None:
+def one_tree(ctx: DemoContext) -> None:
     """Who asks for the trace is shown all of it."""
-    node = f"trace:{trace(stage)}"
-    page = stage.wait_for("the whole tree", lambda: _whole(stage, node))
+    node = f"trace:{trace(ctx)}"
+    page = ctx.wait_for("the whole tree", lambda: _whole(ctx, node))
     for line in tree(merge_spellings(page)):
-        stage.say(f"    {line}")
+        ctx.say(f"    {line}")
     protocols = {each["kind"].partition(":")[0] for each in page["nodes"]} - {"trace"}
-    stage.expect("protocols", protocols, {part.protocol for part in PARTS})
-    stage.show("draw it", f"headrace lineage {node} --direction descendants --format dot")
+    ctx.expect("protocols", protocols, {part.protocol for part in PARTS})
+    ctx.show("draw it", f"headrace lineage {node} --direction descendants --format dot")
 
 
-def _whole(stage: DemoContext, node: str) -> Json | None:
-    page = stage.get(GRAPH, f"node={node}&direction=descendants")
+def _whole(ctx: DemoContext, node: str) -> Json | None:
+    page = ctx.get(GRAPH, f"node={node}&direction=descendants")
     return page if Counter(each["kind"] for each in page["nodes"]) == KINDS else None
 
 
@@ -65,12 +65,12 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (
 )
 
 
-def tell(stage: DemoContext) -> None:
+def tell(ctx: DemoContext) -> None:
     """Run act six.  Raises DemoFailed at the first failed check."""
-    stage.say("\nAct six: one leak, five protocols, one tree.")
-    if not all(part.possible(stage) for part in PARTS):
-        stage.say(
+    ctx.say("\nAct six: one leak, five protocols, one tree.")
+    if not all(part.possible(ctx) for part in PARTS):
+        ctx.say(
             "    left out: it is written for the default settings, and agents without manifests"
         )
         return
-    act(stage, "six", STEPS)
+    act(ctx, "six", STEPS)

@@ -13,23 +13,23 @@ CONFIDENCES = (0.93, 0.85, 0.77, 0.66)
 _DETECTOR = ("saop_confidence_declines", "saop_confidence_drop")
 
 
-def written(stage: DemoContext) -> None:
+def written(ctx: DemoContext) -> None:
     """SAOP and RTES: how the coder went about it, turn by turn, until it grew unsure."""
-    task_id, parent = case.name(stage, "repair"), case.traceparent(stage)
+    task_id, parent = case.name(ctx, "repair"), case.traceparent(ctx)
     for step in (("PENDING", "IN_PROGRESS"), ("IN_PROGRESS", "COMPLETED")):
-        event = packets.transition(stage.session, *step)
+        event = packets.transition(ctx.session, *step)
         event["payload"]["task_id"] = task_id
-        stage.send(RTES_RAW.name, event, parent)
+        ctx.send(RTES_RAW.name, event, parent)
     for index, confidence in enumerate(CONFIDENCES):
-        stage.send(SAOP_TURNS.name, _turn(task_id, index, confidence), parent)
+        ctx.send(SAOP_TURNS.name, _turn(task_id, index, confidence), parent)
     query = f"task_id={task_id}"
-    turns = stage.get("/v1/saop/turns", query)["items"]
-    stage.expect(
+    turns = ctx.get("/v1/saop/turns", query)["items"]
+    ctx.expect(
         "turns", [turn["turn"]["turn_index"] for turn in turns], list(range(len(CONFIDENCES)))
     )
-    rules = [each["rules"] for each in stage.get("/v1/saop/escalations", query)["items"]]
-    stage.expect("escalations", rules, [["confidence_drop"]])
-    stage.show("escalated", f"after {len(turns)} turns: {rules[0][0]}")
+    rules = [each["rules"] for each in ctx.get("/v1/saop/escalations", query)["items"]]
+    ctx.expect("escalations", rules, [["confidence_drop"]])
+    ctx.show("escalated", f"after {len(turns)} turns: {rules[0][0]}")
 
 
 def _turn(task_id: str, index: int, confidence: float) -> Json:

@@ -9,15 +9,15 @@ from streams.demo.context import DemoContext, Json
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 
-def counted(stage: DemoContext) -> None:
+def counted(ctx: DemoContext) -> None:
     """Summit: an auditor counts the customers on both sides, and may spend nothing."""
-    agent, run_id = case.name(stage, "auditor"), case.name(stage, "audit")
-    stage.send(SUMMIT_MANIFESTS.name, _manifest(agent))
-    stage.send(SUMMIT_CALLS.name, _call(stage, agent, run_id))
-    stage.send(SUMMIT_REPLIES.name, _reply(agent, run_id))
-    row = stage.get(f"/v1/summit/runs/{run_id}")
-    stage.show("run", f"{run_id}: {row['status']}, {row['output']}")
-    stage.expect("the status", row["status"], "completed")
+    agent, run_id = case.name(ctx, "auditor"), case.name(ctx, "audit")
+    ctx.send(SUMMIT_MANIFESTS.name, _manifest(agent))
+    ctx.send(SUMMIT_CALLS.name, _call(ctx, agent, run_id))
+    ctx.send(SUMMIT_REPLIES.name, _reply(agent, run_id))
+    row = ctx.get(f"/v1/summit/runs/{run_id}")
+    ctx.show("run", f"{run_id}: {row['status']}, {row['output']}")
+    ctx.expect("the status", row["status"], "completed")
 
 
 def _manifest(agent: str) -> Json:
@@ -36,9 +36,9 @@ def _manifest(agent: str) -> Json:
     }
 
 
-def _call(stage: DemoContext, agent: str, run_id: str) -> Json:
+def _call(ctx: DemoContext, agent: str, run_id: str) -> Json:
     """Return a call of the auditor."""
-    context = {"traceId": case.trace(stage).hex, "budget": {"usd": 0, "seconds": 20}}
+    context = {"traceId": case.trace(ctx).hex, "budget": {"usd": 0, "seconds": 20}}
     params = {"agentId": agent, "runId": run_id, "inputs": {"table": "customers"}}
     return build_request("agent.invoke", {**params, "context": context}, 1)
 

@@ -87,11 +87,15 @@ class Selection(NamedTuple):
             names = ", ".join(sorted(known))
             raise UsageError(f"{name} has no dead letters", advice=f"Those have: {names}.")
 
-    def takes(self, letter: DeadLetter) -> bool:
+    def takes(self, dead_letter: DeadLetter) -> bool:
         return (
-            (not self.topics or letter.topic.name in self.topics)
-            and (not self.codes or letter.code in self.codes)
-            and (not self.places or letter.place in self.places or letter.source in self.places)
+            (not self.topics or dead_letter.topic.name in self.topics)
+            and (not self.codes or dead_letter.code in self.codes)
+            and (
+                not self.places
+                or dead_letter.place in self.places
+                or dead_letter.source in self.places
+            )
         )
 
 
@@ -114,9 +118,9 @@ def dead_letters(
         if selection.topics and source.name not in selection.topics:
             continue
         for record in read(log, dead, prefix):
-            letter = _to_letter(record, source)
-            if selection.takes(letter):
-                yield _with_standing(letter, record, log, selection, done)
+            dead_letter = _to_letter(record, source)
+            if selection.takes(dead_letter):
+                yield _with_standing(dead_letter, record, log, selection, done)
 
 
 def _to_letter(record: Record, topic: Topic) -> DeadLetter:
@@ -142,33 +146,35 @@ def _to_letter(record: Record, topic: Topic) -> DeadLetter:
 
 
 def _with_standing(
-    letter: DeadLetter, record: Record, log: Log, selection: Selection, done: Collection[str]
+    dead_letter: DeadLetter, record: Record, log: Log, selection: Selection, done: Collection[str]
 ) -> DeadLetter:
     """Return the dead letter with the first reason that prevents sending it."""
-    if letter.place in done:
-        return letter._replace(standing=RedriveStatus.DONE)
+    if dead_letter.place in done:
+        return dead_letter._replace(standing=RedriveStatus.DONE)
     if header(record, MASKED) is not None:
-        return letter._replace(standing=RedriveStatus.MASKED)
-    if not letter.source:
-        return letter._replace(standing=RedriveStatus.NO_RECORD)
+        return dead_letter._replace(standing=RedriveStatus.MASKED)
+    if not dead_letter.source:
+        return dead_letter._replace(standing=RedriveStatus.NO_RECORD)
     if not selection.again and header(record, REDRIVEN_FROM) is not None:
-        return letter._replace(standing=RedriveStatus.FAILED_AGAIN)
+        return dead_letter._replace(standing=RedriveStatus.FAILED_AGAIN)
     if header(record, OVERSIZE) is not None:
-        original = _read_original(log, letter.source)
+        original = _read_original(log, dead_letter.source)
         if original is None:
-            return letter._replace(standing=RedriveStatus.GONE)
+            return dead_letter._replace(standing=RedriveStatus.GONE)
         sent_headers = [(n, v) for n, v in original.headers or () if n not in _SERVICE_HEADERS]
-        letter = letter._replace(key=original.key, value=original.value, headers=sent_headers)
-    if not _decodes(letter):
-        return letter._replace(standing=RedriveStatus.UNDECODABLE)
-    return letter
+        dead_letter = dead_letter._replace(
+            key=original.key, value=original.value, headers=sent_headers
+        )
+    if not _decodes(dead_letter):
+        return dead_letter._replace(standing=RedriveStatus.UNDECODABLE)
+    return dead_letter
 
 
-def _decodes(letter: DeadLetter) -> bool:
-    if letter.value is None:
-        return letter.topic.nullable
+def _decodes(dead_letter: DeadLetter) -> bool:
+    if dead_letter.value is None:
+        return dead_letter.topic.nullable
     try:
-        decode(letter.value, letter.topic.record or "")
+        decode(dead_letter.value, dead_letter.topic.record or "")
     except Undecodable:
         return False
     return True

@@ -89,31 +89,33 @@ class Redrive:
         has begun, CommitFailed, BrokerUnavailable; a new run continues after what is done.
         """
         due = self._elapsed()
-        for letter in letters:
-            if letter.standing is not RedriveStatus.READY or letter.place in self.done:
-                yield letter, None
+        for dead_letter in letters:
+            if dead_letter.standing is not RedriveStatus.READY or dead_letter.place in self.done:
+                yield dead_letter, None
                 continue
             if order.rate is not None:
                 self._pause(max(0.0, due - self._elapsed()))
                 due = self._elapsed() + 1 / order.rate
-            new_position = self._commit(letter, order)
-            self.done.add(letter.place)
-            yield letter, new_position
+            new_position = self._commit(dead_letter, order)
+            self.done.add(dead_letter.place)
+            yield dead_letter, new_position
 
-    def _commit(self, letter: DeadLetter, order: RedriveRequest) -> str:
-        name = full_name(letter.topic, self._prefix)
+    def _commit(self, dead_letter: DeadLetter, order: RedriveRequest) -> str:
+        name = full_name(dead_letter.topic, self._prefix)
         sent = Output(
             name,
-            letter.key,
-            letter.value,
-            [*letter.headers, (REDRIVEN_FROM, letter.place.encode())],
-            self._partition(letter),
+            dead_letter.key,
+            dead_letter.value,
+            [*dead_letter.headers, (REDRIVEN_FROM, dead_letter.place.encode())],
+            self._partition(dead_letter),
         )
-        fact = encode(AUDIT_REDRIVES.record or "", self._fact(letter, name, order))
+        fact = encode(AUDIT_REDRIVES.record or "", self._fact(dead_letter, name, order))
         if self._principals is not None:
-            sent = self._principals.resigned(letter.record(name), sent, self._clock())
+            sent = self._principals.resigned(dead_letter.record(name), sent, self._clock())
         try:
-            ends = self._producer.commit([sent, Output(self._facts, letter.place.encode(), fact)])
+            ends = self._producer.commit(
+                [sent, Output(self._facts, dead_letter.place.encode(), fact)]
+            )
         except Fenced as exc:
             raise Fenced(
                 "another redrive has begun and takes over",
@@ -125,21 +127,21 @@ class Redrive:
         (tp,) = (tp for tp in ends if tp.topic == name)
         return f"{name}/{tp.partition}/{ends[tp] - 1}"
 
-    def _partition(self, letter: DeadLetter) -> int:
+    def _partition(self, dead_letter: DeadLetter) -> int:
         """Return the partition of the key; a record without a key keeps its partition."""
-        if letter.key is None:
-            return letter.partition
-        return partition_of(letter.key, self._partitions)
+        if dead_letter.key is None:
+            return dead_letter.partition
+        return partition_of(dead_letter.key, self._partitions)
 
-    def _fact(self, letter: DeadLetter, name: str, order: RedriveRequest) -> dict[str, object]:
+    def _fact(self, dead_letter: DeadLetter, name: str, order: RedriveRequest) -> dict[str, object]:
         return {
-            "redrive_id": uuid5_url(f"headrace:{letter.place}/redrive"),
-            "dead_letter": letter.place,
-            "source": letter.source,
+            "redrive_id": uuid5_url(f"headrace:{dead_letter.place}/redrive"),
+            "dead_letter": dead_letter.place,
+            "source": dead_letter.source,
             "topic": name,
-            "record_key": _text(letter.key),
-            "value_sha256": hashlib.sha256(letter.value or b"").hexdigest(),
-            "code": letter.code,
+            "record_key": _text(dead_letter.key),
+            "value_sha256": hashlib.sha256(dead_letter.value or b"").hexdigest(),
+            "code": dead_letter.code,
             "operator": order.operator,
             "reason": order.reason,
             "at": self._clock(),

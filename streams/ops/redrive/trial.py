@@ -52,9 +52,9 @@ def simulate(
     """Yield each dead letter with its verdict; None for one that cannot be sent."""
     trial = Trial(log, settings, processors, folder, now_ms)
     try:
-        for letter in letters:
-            ready = letter.standing is RedriveStatus.READY
-            yield letter, trial.judge(letter) if ready else None
+        for dead_letter in letters:
+            ready = dead_letter.standing is RedriveStatus.READY
+            yield dead_letter, trial.judge(dead_letter) if ready else None
     finally:
         trial.close()
 
@@ -81,27 +81,33 @@ class Trial:
         self._ends: dict[TopicPartition, int] = {}
         self._copies: GlobalTables | None = None
 
-    def judge(self, letter: DeadLetter) -> Verdict:
+    def judge(self, dead_letter: DeadLetter) -> Verdict:
         prefix, count = self._settings.prefix, self._settings.partitions
-        number = letter.partition if letter.key is None else partition_of(letter.key, count)
-        processor = next(p for p in self._processors if letter.topic in p.declaration.inputs)
-        record = self._record(letter, TopicPartition(prefix + letter.topic.name, number))
+        number = (
+            dead_letter.partition
+            if dead_letter.key is None
+            else partition_of(dead_letter.key, count)
+        )
+        processor = next(p for p in self._processors if dead_letter.topic in p.declaration.inputs)
+        record = self._record(dead_letter, TopicPartition(prefix + dead_letter.topic.name, number))
         state = self._state(number)
         rows = self._rows[number]
         settings = self._settings.as_work()
         context = Context(number, count, prefix, settings, self._open_copies())
         step = Step(processor, context, layered([rows], state.get_many))
-        step.records([(letter.topic, record)])
+        step.records([(dead_letter.topic, record)])
         rows.update(step.effects.rows)
         cause = f"{record.topic}/{number}/{record.offset}".encode()
-        return _find_verdict(step.effects.outputs, cause, prefix, letter.topic.kind)
+        return _find_verdict(step.effects.outputs, cause, prefix, dead_letter.topic.kind)
 
-    def _record(self, letter: DeadLetter, tp: TopicPartition) -> LogRecord:
+    def _record(self, dead_letter: DeadLetter, tp: TopicPartition) -> LogRecord:
         """Return the record as it would be appended to its topic."""
         offset = self._ends.get(tp) or self._log.high_watermarks([tp])[tp]
         self._ends[tp] = offset + 1
         coordinates = (tp.topic, tp.partition, offset)
-        return LogRecord(*coordinates, self._now, letter.key, letter.value, letter.headers)
+        return LogRecord(
+            *coordinates, self._now, dead_letter.key, dead_letter.value, dead_letter.headers
+        )
 
     def _state(self, number: int) -> State:
         if number not in self._states:

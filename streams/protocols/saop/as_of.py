@@ -20,30 +20,30 @@ from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 _NEEDED = ("session_id", "task_id")
 
 
-def tasks(looking: AsOfQuery) -> Rows:
+def tasks(query: AsOfQuery) -> Rows:
     """Return the rows of all tasks of one name, one per protocol.  Raises QueryError."""
-    missing = [name for name in _NEEDED if name not in looking.ids]
+    missing = [name for name in _NEEDED if name not in query.ids]
     if missing:
         raise QueryError(missing[0], "as_of takes one task: session_id and task_id must be given")
-    steps = _steps(looking, looking.ids["session_id"], looking.ids["task_id"])
-    count = looking.until(steps)
+    steps = _steps(query, query.ids["session_id"], query.ids["task_id"])
+    count = query.until(steps)
     rows: Rows = {}
     for name in {FOLD.row_key(step.topic, step.value) for step in steps} - {None}:
         assert name is not None
-        row = looking.folded(FOLD, steps[:count], name)
+        row = query.folded(FOLD, steps[:count], name)
         encoded = None if row is None else encode(FOLD.table.record, visible_members(row))
         rows[key("task", *split(name))] = encoded
     return rows
 
 
-def session(looking: AsOfQuery) -> Rows:
+def session(query: AsOfQuery) -> Rows:
     """Count a session's rows again from all its events and rejections.  Raises QueryError."""
-    if "session_id" not in looking.ids:
+    if "session_id" not in query.ids:
         raise QueryError("session_id", "as_of takes one session: it must be given")
-    session_id = looking.ids["session_id"]
-    events, refused = _events(looking, session_id), _rejections(looking, session_id)
-    records = [step.value for step in events[: looking.until(events)]]
-    verdicts = [step.value["verdict"] for step in refused[: looking.until(refused)]]
+    session_id = query.ids["session_id"]
+    events, refused = _events(query, session_id), _rejections(query, session_id)
+    records = [step.value for step in events[: query.until(events)]]
+    verdicts = [step.value["verdict"] for step in refused[: query.until(refused)]]
     rows = WriteBatch(MemoryStore())
     sessions.count_events(records, rows)
     sessions.count_rejections([(session_id, verdict) for verdict in verdicts], rows)
@@ -60,37 +60,37 @@ def session(looking: AsOfQuery) -> Rows:
     return {row: rows.get(row) for row in row_keys}
 
 
-def _events(looking: AsOfQuery, session_id: str) -> list[Step]:
+def _events(query: AsOfQuery, session_id: str) -> list[Step]:
     """Return all events of the session, by sequence."""
     steps = []
-    for row_key, row in looking.view.scan(key("event", session_id)):
+    for row_key, row in query.view.scan(key("event", session_id)):
         record = value_of(RTES_EVENTS, row)
-        caused = looking.caused(record["cause"])
+        caused = query.caused(record["cause"])
         steps.append(Step(record["recorded_at"], caused, RTES_EVENTS, record, row_key))
     return steps
 
 
-def _rejections(looking: AsOfQuery, session_id: str) -> list[Step]:
+def _rejections(query: AsOfQuery, session_id: str) -> list[Step]:
     """Return the session's rejections in the order of their partition."""
     steps = []
-    for row_key, row in looking.view.scan(key("rejection", session_id)):
+    for row_key, row in query.view.scan(key("rejection", session_id)):
         fact = value_of(RTES_REJECTIONS, row)
-        fact_position = looking.position_of(
+        fact_position = query.position_of(
             RTES_REJECTIONS, number_at_end(row_key[:-8]), number_at_end(row_key)
         )
-        positions = (fact_position, *looking.caused(fact["cause"]))
+        positions = (fact_position, *query.caused(fact["cause"]))
         steps.append(Step(fact["at"], positions, RTES_REJECTIONS, fact, row_key))
     return steps
 
 
-def _steps(looking: AsOfQuery, session_id: str, task_id: str) -> list[Step]:
+def _steps(query: AsOfQuery, session_id: str, task_id: str) -> list[Step]:
     """Return the events that change a row of the task, by sequence."""
     steps = []
-    for index_key, _ in looking.view.scan(key("event of task", session_id, task_id)):
+    for index_key, _ in query.view.scan(key("event of task", session_id, task_id)):
         row_key = key("event", session_id, number_at_end(index_key))
-        (row,) = looking.view.get_many([row_key])
+        (row,) = query.view.get_many([row_key])
         record = value_of(RTES_EVENTS, row)
         if FOLD.row_key(RTES_EVENTS, record) is not None:
-            caused = looking.caused(record["cause"])
+            caused = query.caused(record["cause"])
             steps.append(Step(record["recorded_at"], caused, RTES_EVENTS, record, row_key))
     return steps

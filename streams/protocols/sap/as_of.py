@@ -25,15 +25,15 @@ _FIXED = ("cacheState", "dispatched")
 """Members of a task that do not change after its end."""
 
 
-def task(looking: AsOfQuery) -> Rows:
-    task_id = task_key(looking.ids["taskId"])
+def task(query: AsOfQuery) -> Rows:
+    task_id = task_key(query.ids["taskId"])
     row_key = key("sap task", task_id)
-    (stored,) = looking.view.get_many([row_key])
+    (stored,) = query.view.get_many([row_key])
     live = None if stored is None else value_of(SAP_TASK_STATES, stored)
-    steps = _steps(looking, task_id, live)
-    count = looking.until(steps)
+    steps = _steps(query, task_id, live)
+    count = query.until(steps)
     rows: Rows = dict.fromkeys(step.row for step in steps[count:])
-    row = _fold_task(looking, steps[:count], sap_key(task_id))
+    row = _fold_task(query, steps[:count], sap_key(task_id))
     if row is None or row["closedAt"] is None:
         rows[end_key(task_id)] = None
     elif live is not None:  # no fact says whether the cache's last answer was read before the end
@@ -42,14 +42,14 @@ def task(looking: AsOfQuery) -> Rows:
     return rows | {row_key: encoded}
 
 
-def _fold_task(looking: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row | None:
+def _fold_task(query: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row | None:
     """Fold the steps to the task's row; its times are those of the decisions."""
     row: Row | None = None
     for step in steps:
         if FOLD.row_key(step.topic, step.value) != row_key:
             continue
         before = row
-        row = FOLD.step(before, step.topic, step.value, looking.command)
+        row = FOLD.step(before, step.topic, step.value, query.command)
         if row is None or before is None or row == before:
             continue
         row["updatedAt"] = step.at
@@ -60,38 +60,38 @@ def _fold_task(looking: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row |
     return row
 
 
-def _steps(looking: AsOfQuery, task_id: str, live: Row | None) -> list[Step]:
+def _steps(query: AsOfQuery, task_id: str, live: Row | None) -> list[Step]:
     """Return the steps by time, each outcome after the step that caused it."""
     steps = [
-        *_facts(looking, SAP_ACKS, key("sap ack", task_id)),
-        *_facts(looking, SAP_VERDICTS, key("sap verdict", task_id)),
+        *_facts(query, SAP_ACKS, key("sap ack", task_id)),
+        *_facts(query, SAP_VERDICTS, key("sap verdict", task_id)),
     ]
     steps.sort(key=lambda step: step.at)
-    for row_key, row in looking.view.scan(key("sap outcome", task_id)):
-        _insert(steps, looking, row_key, value_of(SAP_OUTCOMES, row), live)
+    for row_key, row in query.view.scan(key("sap outcome", task_id)):
+        _insert(steps, query, row_key, value_of(SAP_OUTCOMES, row), live)
     return steps
 
 
-def _facts(looking: AsOfQuery, topic: Topic, prefix: bytes) -> list[Step]:
+def _facts(query: AsOfQuery, topic: Topic, prefix: bytes) -> list[Step]:
     """Return the facts of a topic as steps, in the order of their partition."""
     steps = []
-    for row_key, row in looking.view.scan(prefix):
+    for row_key, row in query.view.scan(prefix):
         _, partition, offset = position_at_end(row_key)
         fact = value_of(topic, row)
-        caused = looking.caused(fact["position"]) if topic is SAP_ACKS else ()
-        positions = (looking.position_of(topic, partition, offset), *caused)
+        caused = query.caused(fact["position"]) if topic is SAP_ACKS else ()
+        positions = (query.position_of(topic, partition, offset), *caused)
         steps.append(Step(fact["at"], positions, topic, fact, row_key))
     return sorted(steps, key=lambda step: step.places[0])
 
 
 def _insert(
-    steps: list[Step], looking: AsOfQuery, row_key: bytes, outcome: Any, live: Row | None
+    steps: list[Step], query: AsOfQuery, row_key: bytes, outcome: Any, live: Row | None
 ) -> None:
     """Insert an outcome after its cause.
 
     Only an outcome of a deadline's timer has no other step as its cause; it ends the task.
     """
-    caused = looking.caused(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
+    caused = query.caused(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
     causes = [n for n, step in enumerate(steps) if set(caused) & set(step.places)]
     if causes:
         at, index = steps[causes[-1]].at, causes[-1] + 1
@@ -101,27 +101,27 @@ def _insert(
     steps.insert(index, Step(at, caused, SAP_OUTCOMES, outcome, row_key))
 
 
-def cached(looking: AsOfQuery) -> Rows:
+def cached(query: AsOfQuery) -> Rows:
     """Return the versions of a cache key, each as of the verdict that it was stored."""
-    cache_key = looking.ids["cacheKey"]
+    cache_key = query.ids["cacheKey"]
     rows: Rows = {}
-    for row_key, row in looking.view.scan(key("sap cache", cache_key)):
+    for row_key, row in query.view.scan(key("sap cache", cache_key)):
         record = value_of(SAP_CACHE, row)
         stored = [
             step
-            for step in _facts(looking, SAP_VERDICTS, key("sap verdict", record["taskId"]))
+            for step in _facts(query, SAP_VERDICTS, key("sap verdict", record["taskId"]))
             if (step.value["verdict"], step.value["version"]) == (_STORED, number_at_end(row_key))
         ]
-        if not looking.until(stored[:1]):
+        if not query.until(stored[:1]):
             rows[row_key] = None
     refused = [
-        _refusal(looking, row_key) for row_key, _ in looking.view.scan(refused_prefix(cache_key))
+        _refusal(query, row_key) for row_key, _ in query.view.scan(refused_prefix(cache_key))
     ]
-    count = sum(looking.until([step]) for step in refused)
+    count = sum(query.until([step]) for step in refused)
     return rows | {refused_key(cache_key): b"%d" % count if count else None}
 
 
-def _refusal(looking: AsOfQuery, row_key: bytes) -> Step:
+def _refusal(query: AsOfQuery, row_key: bytes) -> Step:
     at, partition, offset = position_at_end(row_key)
-    verdict_position = looking.position_of(SAP_VERDICTS, partition, offset)
+    verdict_position = query.position_of(SAP_VERDICTS, partition, offset)
     return Step(at, (verdict_position,), SAP_VERDICTS, {"verdict": REFUSED}, row_key)

@@ -16,10 +16,10 @@ class DecisionContext(Decision):
     __slots__ = ("_ids", "constitution")
 
     def __init__(
-        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None
+        self, ctx: ProcessorContext, cause: str, at: int, traceparent: bytes | None
     ) -> None:
-        super().__init__(work, cause, at, traceparent)
-        self.constitution = constitution_of(work.settings)
+        super().__init__(ctx, cause, at, traceparent)
+        self.constitution = constitution_of(ctx.settings)
         self._ids = 0
 
     def next_id(self) -> str:

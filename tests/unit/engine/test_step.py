@@ -27,10 +27,10 @@ class Listener(ToyProcessor):
         super().__init__()
         self.given: list[Message] = []
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         self.given += batch
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         raise AssertionError("no timer is set")
 
 

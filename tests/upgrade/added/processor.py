@@ -18,25 +18,25 @@ class NotesProcessor:
 
     declaration = NOTES
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         for message in batch:
-            work.cause = position(message.record)
-            self._one(message.value["data"]["id"], message.record.timestamp, work)
+            ctx.cause = position(message.record)
+            self._one(message.value["data"]["id"], message.record.timestamp, ctx)
 
-    def _one(self, ident: str, at: int, work: ProcessorContext) -> None:
-        row = work.rows(COUNTS).get(ident)
+    def _one(self, ident: str, at: int, ctx: ProcessorContext) -> None:
+        row = ctx.rows(COUNTS).get(ident)
         count = int(row["data"]["n"]) if row else 0
         if not count:
-            work.set_timer(Timer(at + REMIND_MS, "notes.remind", ident, {"id": ident}))
+            ctx.set_timer(Timer(at + REMIND_MS, "notes.remind", ident, {"id": ident}))
         row_after = {"data": {"id": ident, "n": str(count + 1)}}
-        work.rows(COUNTS).put(ident, row_after)
-        work.rows(LATEST).put(ident, {"data": {"at": str(at)}})
-        work.send(KEPT, ident, row_after, id=f"{work.cause}/0", at=at, cause=work.cause)
+        ctx.rows(COUNTS).put(ident, row_after)
+        ctx.rows(LATEST).put(ident, {"data": {"at": str(at)}})
+        ctx.send(KEPT, ident, row_after, id=f"{ctx.cause}/0", at=at, cause=ctx.cause)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         """A reminder is nothing more than that."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
     def dead_letter(

@@ -41,9 +41,9 @@ class EventContext(Decision):
     __slots__ = ("event_id",)
 
     def __init__(
-        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None, event_id: str
+        self, ctx: ProcessorContext, cause: str, at: int, traceparent: bytes | None, event_id: str
     ) -> None:
-        super().__init__(work, cause, at, traceparent)
+        super().__init__(ctx, cause, at, traceparent)
         self.event_id = event_id
 
     def for_fact(self, event_id: str) -> EventContext:
@@ -107,10 +107,10 @@ class Inbound:
             self.payload["from_swarm"],
         )
 
-    def begin(self, work: ProcessorContext) -> None:
+    def begin(self, ctx: ProcessorContext) -> None:
         """Begin the decision on this packet; outputs from here on belong to it."""
         fact_id = f"{self.cause}/0"
-        self.event_context = EventContext(work, self.cause, self.at, self.traceparent, fact_id)
+        self.event_context = EventContext(ctx, self.cause, self.at, self.traceparent, fact_id)
 
     def read(self) -> None:
         """Make the JSON form, fold the ids, compute the hashes."""
@@ -214,14 +214,14 @@ class BatchContext:
         "_lineage", "coordination", "settings", "states", "swarms", "tasks", "throttling", "work",
     )  # fmt: skip
 
-    def __init__(self, work: ProcessorContext) -> None:
-        self.work = work
-        self.settings = work.settings
-        self.states: Rows = work.rows(APC_PACKET_STATES_TABLE)
-        self.coordination = CachedRows(work.rows(APC_COORDINATION_TABLE))
-        self.throttling = CachedRows(work.rows(APC_THROTTLING_TABLE))
-        self.tasks = CachedRows(work.rows(APC_TASK_FACTS))
-        self._lineage = work.global_table(APC_LINEAGE_TABLE)
+    def __init__(self, ctx: ProcessorContext) -> None:
+        self.work = ctx
+        self.settings = ctx.settings
+        self.states: Rows = ctx.rows(APC_PACKET_STATES_TABLE)
+        self.coordination = CachedRows(ctx.rows(APC_COORDINATION_TABLE))
+        self.throttling = CachedRows(ctx.rows(APC_THROTTLING_TABLE))
+        self.tasks = CachedRows(ctx.rows(APC_TASK_FACTS))
+        self._lineage = ctx.global_table(APC_LINEAGE_TABLE)
         self.swarms: dict[str, set[str]] = {}
 
     def session(self, session_id: str) -> AvroValue | None:

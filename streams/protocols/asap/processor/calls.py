@@ -112,9 +112,9 @@ def _refusal(command: Command, row: AvroValue) -> Outcome | None:
     return None
 
 
-def time_out_due(timer: Timer, work: ProcessorContext) -> None:
+def time_out_due(timer: Timer, context: ProcessorContext) -> None:
     """Time out an open call."""
-    ctx = timer_context(timer, work)
+    ctx = timer_context(timer, context)
     row = _find(timer.key, ctx)
     if row is not None and row["state"] == CallState.OPEN and row["due_at"] == timer.due_ms:
         _time_out(timer.key, row, ctx)

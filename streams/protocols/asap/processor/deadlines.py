@@ -29,16 +29,16 @@ def catch_up(task: TaskAggregate) -> None:
     ctx.resume()
 
 
-def time_out_due(timer: Timer, work: ProcessorContext) -> None:
+def time_out_due(timer: Timer, ctx: ProcessorContext) -> None:
     """Time out a task that has not ended."""
-    task = find_task(timer.key, timer_context(timer, work))
+    task = find_task(timer.key, timer_context(timer, ctx))
     if task is not None and not task.terminal and task.row["timeout_at"] == timer.due_ms:
         _time_out(task)
 
 
-def expire_events(timer: Timer, work: ProcessorContext) -> None:
+def expire_events(timer: Timer, ctx: ProcessorContext) -> None:
     """Expire the events of an event-sourced task, and save its last state as a snapshot."""
-    task = find_task(timer.key, timer_context(timer, work))
+    task = find_task(timer.key, timer_context(timer, ctx))
     if task is None or not task.row["events_available"]:
         return
     row, last = task.row, task.row["sequence"]

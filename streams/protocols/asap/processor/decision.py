@@ -31,9 +31,9 @@ class DecisionContext(Decision):
     __slots__ = ("_envelopes", "_events")
 
     def __init__(
-        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None = None
+        self, ctx: ProcessorContext, cause: str, at: int, traceparent: bytes | None = None
     ) -> None:
-        super().__init__(work, cause, at, traceparent)
+        super().__init__(ctx, cause, at, traceparent)
         self._envelopes = _FIRST_ENVELOPE
         self._events = 0
 
@@ -73,16 +73,16 @@ class DecisionContext(Decision):
         self.emit_rtes_event("asap", event_id, session_id, record, payload)
 
 
-def timer_context(timer: Timer, work: ProcessorContext) -> DecisionContext:
+def timer_context(timer: Timer, ctx: ProcessorContext) -> DecisionContext:
     """Return the context of a timer's decision; its time is the due time, however late it fires."""
-    return due_context(work, timer.due_ms, timer.kind, timer.key, traceparent_of(timer))
+    return due_context(ctx, timer.due_ms, timer.kind, timer.key, traceparent_of(timer))
 
 
 def due_context(
-    work: ProcessorContext, due_ms: int, kind: str, key: str, traceparent: bytes | None = None
+    ctx: ProcessorContext, due_ms: int, kind: str, key: str, traceparent: bytes | None = None
 ) -> DecisionContext:
     """Return the same for a timer given by its members."""
-    return DecisionContext(work, f"timer/{kind}/{key}/{due_ms}", due_ms, traceparent)
+    return DecisionContext(ctx, f"timer/{kind}/{key}/{due_ms}", due_ms, traceparent)
 
 
 def task_node(task_id: str) -> str:
@@ -137,13 +137,13 @@ def expire_later(kind: str, key: str, ctx: DecisionContext) -> None:
     ctx.work.set_timer(Timer(ctx.at + hours * HOUR_MS, kind, key, {}))
 
 
-def expire(timer: Timer, work: ProcessorContext) -> None:
+def expire(timer: Timer, ctx: ProcessorContext) -> None:
     """Delete an expired row; one that was rewritten since has its own timer."""
     table, at, hours = TTL_TABLES[timer.kind]
-    timer_context(timer, work)
-    rows = work.rows(table)
+    timer_context(timer, ctx)
+    rows = ctx.rows(table)
     row = rows.get(timer.key)
     if row is None or row[at] is None:
         return
-    if row[at] + work.settings[hours] * HOUR_MS < timer.due_ms:
+    if row[at] + ctx.settings[hours] * HOUR_MS < timer.due_ms:
         rows.delete(timer.key)

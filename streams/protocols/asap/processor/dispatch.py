@@ -106,11 +106,11 @@ def _accepted_envelope(command: Command, ctx: DecisionContext) -> AvroValue | No
     return row
 
 
-def apply_link(message: Message, work: ProcessorContext) -> None:
+def apply_link(message: Message, context: ProcessorContext) -> None:
     link, record = message.value, message.record
     assert record.key is not None, "links have keys"
     key = record.key.decode()
-    ctx = DecisionContext(work, position(record), link["at"], header(record, "traceparent"))
+    ctx = DecisionContext(context, position(record), link["at"], header(record, "traceparent"))
     _LINK_HANDLERS[link["kind"]](key, link, ctx)
 
 
@@ -132,16 +132,16 @@ _LINK_HANDLERS: Mapping[str, Callable[[str, AvroValue, DecisionContext], None]] 
 
 
 def _pass_answer(
-    key: str, link: AvroValue, work: ProcessorContext, state: AdmissionState, take: _AnswerHandler
+    key: str, link: AvroValue, ctx: ProcessorContext, state: AdmissionState, take: _AnswerHandler
 ) -> None:
     """Pass an answer to the request that waits for it, if there is one."""
-    row = held.row_of(key, work)
+    row = held.row_of(key, ctx)
     if row is None or row["state"] != state:
         return
-    waiting = held.restore_head(key, row, work)
+    waiting = held.restore_head(key, row, ctx)
     if _is_answered_by(row, waiting, link):
         admission.cancel_timer(row, *waiting)
-        _decide_request(key, row, work, link["at"], lambda again: take(row, link, *again))
+        _decide_request(key, row, ctx, link["at"], lambda again: take(row, link, *again))
 
 
 def _is_answered_by(row: AvroValue, waiting: HeldCommand, link: AvroValue) -> bool:
@@ -156,24 +156,24 @@ def _is_answered_by(row: AvroValue, waiting: HeldCommand, link: AvroValue) -> bo
     return question == (asked_key, command.sender, command.at)
 
 
-def ask_again(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
+def ask_again(timer: Timer, now_ms: int, ctx: ProcessorContext) -> None:
     """Repeat the question of a waiting request, or accept it without an answer."""
-    row = held.row_of(timer.key, work)
+    row = held.row_of(timer.key, ctx)
     if row is None or row["state"] is None or row["ask_at"] != timer.due_ms:
         return
     if admission.stops_waiting(row, now_ms):
         due_ms = timer.due_ms
         _decide_request(
-            timer.key, row, work, due_ms, lambda waiting: admission.create_task(row, *waiting)
+            timer.key, row, ctx, due_ms, lambda waiting: admission.create_task(row, *waiting)
         )
     else:
-        admission.ask_again(row, *held.restore_head(timer.key, row, work), now_ms)
+        admission.ask_again(row, *held.restore_head(timer.key, row, ctx), now_ms)
 
 
 def _decide_request(
     key: str,
     row: AvroValue,
-    work: ProcessorContext,
+    ctx: ProcessorContext,
     at: int,
     handle: Callable[[HeldCommand], Outcome | None],
 ) -> None:
@@ -185,14 +185,14 @@ def _decide_request(
             verdicts.publish(waiting.command, outcome, waiting.ctx)
         return outcome is not None
 
-    if _decide_head(key, row, work, decide):
-        remaining = held.drop_first(key, row, work)
+    if _decide_head(key, row, ctx, decide):
+        remaining = held.drop_first(key, row, ctx)
         if remaining is not None:
-            _drain(key, remaining, work, at)
+            _drain(key, remaining, ctx, at)
 
 
 def _decide_head(
-    key: str, row: AvroValue, work: ProcessorContext, decide: Callable[[HeldCommand], bool]
+    key: str, row: AvroValue, context: ProcessorContext, decide: Callable[[HeldCommand], bool]
 ) -> bool:
     """Decide the head of the queue as if it had just arrived; False: it waits for an answer.
 
@@ -205,35 +205,35 @@ def _decide_head(
         nonlocal decided
         decided = decide(held.restore_head(key, row, part))
 
-    failure = work.savepoint(judge)
+    failure = context.savepoint(judge)
     if failure is None:
         return decided
     if isinstance(failure, TooLarge):
-        command, ctx = held.restore_head(key, row, work)
+        command, ctx = held.restore_head(key, row, context)
         verdicts.publish(command, verdicts.too_large(failure.topic, failure.size), ctx)
     else:
-        work.send_to_dlq(ASAP_ENVELOPES, held.head_record(key, row, work), failure)
+        context.send_to_dlq(ASAP_ENVELOPES, held.head_record(key, row, context), failure)
     return True
 
 
-def drain(timer: Timer, work: ProcessorContext) -> None:
+def drain(timer: Timer, ctx: ProcessorContext) -> None:
     """Continue with a long queue."""
-    row = held.row_of(timer.key, work)
+    row = held.row_of(timer.key, ctx)
     if row is not None and row["state"] is None:
-        _drain(timer.key, row, work, timer.due_ms)
+        _drain(timer.key, row, ctx, timer.due_ms)
 
 
-def _drain(key: str, row: AvroValue, work: ProcessorContext, now_ms: int) -> None:
+def _drain(key: str, row: AvroValue, ctx: ProcessorContext, now_ms: int) -> None:
     """Decide the held records, oldest first, up to a request that waits again."""
     remaining: AvroValue | None = row
     for _ in range(MAX_PER_STEP):
         if remaining is None:
             return
-        if not _decide_head(key, remaining, work, _decide_held):
+        if not _decide_head(key, remaining, ctx, _decide_held):
             return
-        remaining = held.drop_first(key, remaining, work)
+        remaining = held.drop_first(key, remaining, ctx)
     if remaining is not None:
-        work.set_timer(Timer(now_ms, DRAIN, key, {}))
+        ctx.set_timer(Timer(now_ms, DRAIN, key, {}))
 
 
 def _decide_held(waiting: HeldCommand) -> bool:

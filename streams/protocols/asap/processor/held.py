@@ -36,15 +36,15 @@ def is_held(ctx: DecisionContext, key: str) -> bool:
     return row_of(key, ctx.work) is not None
 
 
-def is_draining(key: str, work: ProcessorContext) -> bool:
+def is_draining(key: str, ctx: ProcessorContext) -> bool:
     """Return whether the queue of a key is being decided and is not empty yet."""
-    row = row_of(key, work)
+    row = row_of(key, ctx)
     return row is not None and row["state"] is None
 
 
-def row_of(key: str, work: ProcessorContext) -> AvroValue | None:
+def row_of(key: str, ctx: ProcessorContext) -> AvroValue | None:
     """Return the AsapAdmission of a held key."""
-    return work.rows(ASAP_ADMISSIONS).get(composite(key))
+    return ctx.rows(ASAP_ADMISSIONS).get(composite(key))
 
 
 def hold(command: Command, ctx: DecisionContext, **admission: object) -> None:
@@ -74,59 +74,59 @@ def enqueue(command: Command, ctx: DecisionContext) -> Outcome | None:
     return None
 
 
-def restore_head(key: str, row: AvroValue, work: ProcessorContext) -> HeldCommand:
+def restore_head(key: str, row: AvroValue, ctx: ProcessorContext) -> HeldCommand:
     """Return the record at the head of the queue, and restore its principal."""
-    head = _head(key, row, work)
+    head = _head(key, row, ctx)
     parent = head["traceparent"]
     traceparent = None if parent is None else parent.encode("latin-1")
     at, cause = head["at"], head["cause"]
-    work.set_principal(cause, head["principal"])
-    command = Command(head["envelope"], key.encode(), at, cause, traceparent, work.settings)
-    return HeldCommand(command, DecisionContext(work, cause, at, traceparent))
+    ctx.set_principal(cause, head["principal"])
+    command = Command(head["envelope"], key.encode(), at, cause, traceparent, ctx.settings)
+    return HeldCommand(command, DecisionContext(ctx, cause, at, traceparent))
 
 
-def head_record(key: str, row: AvroValue, work: ProcessorContext) -> LogRecord:
+def head_record(key: str, row: AvroValue, ctx: ProcessorContext) -> LogRecord:
     """Return the head of the queue as a record of the log, as far as its row has it."""
-    head = _head(key, row, work)
+    head = _head(key, row, ctx)
     topic, partition, offset = head["cause"].rsplit("/", 2)
     value = encode(ENVELOPE_RECORD, head["envelope"])
     return LogRecord(topic, int(partition), int(offset), head["at"], key.encode(), value)
 
 
-def _head(key: str, row: AvroValue, work: ProcessorContext) -> AvroValue:
-    record = work.rows(ASAP_HELD).get(_queue_key(key, row["first"]))
+def _head(key: str, row: AvroValue, ctx: ProcessorContext) -> AvroValue:
+    record = ctx.rows(ASAP_HELD).get(_queue_key(key, row["first"]))
     assert record is not None, "every number of the queue has its record"
     return record
 
 
-def drop_first(key: str, row: AvroValue, work: ProcessorContext) -> AvroValue | None:
+def drop_first(key: str, row: AvroValue, ctx: ProcessorContext) -> AvroValue | None:
     """Remove the head of the queue; no record in it waits for an answer then.
 
     Returns the new row, None when the queue is empty.
     """
-    work.rows(ASAP_HELD).delete(_queue_key(key, row["first"]))
+    ctx.rows(ASAP_HELD).delete(_queue_key(key, row["first"]))
     if row["first"] == row["last"]:
-        work.rows(ASAP_ADMISSIONS).delete(composite(key))
+        ctx.rows(ASAP_ADMISSIONS).delete(composite(key))
         return None
     remaining = {**row, "first": row["first"] + 1, "state": None}
-    _save(key, remaining, work)
+    _save(key, remaining, ctx)
     return remaining
 
 
-def _put(command: Command, number: int, work: ProcessorContext) -> None:
+def _put(command: Command, number: int, ctx: ProcessorContext) -> None:
     parent = command.traceparent
     row = {
         "cause": command.cause,
         "at": command.at,
         "traceparent": None if parent is None else parent.decode("latin-1"),
         "envelope": command.value,
-        "principal": work.sender(command.cause),
+        "principal": ctx.sender(command.cause),
     }
-    work.rows(ASAP_HELD).put(_queue_key(command.key, number), row)
+    ctx.rows(ASAP_HELD).put(_queue_key(command.key, number), row)
 
 
-def _save(key: str, row: AvroValue, work: ProcessorContext) -> None:
-    work.rows(ASAP_ADMISSIONS).put(composite(key), row)
+def _save(key: str, row: AvroValue, ctx: ProcessorContext) -> None:
+    ctx.rows(ASAP_ADMISSIONS).put(composite(key), row)
 
 
 def _queue_key(key: str, number: int) -> str:

@@ -64,27 +64,29 @@ def _fleet(ctx: DecisionContext) -> Fleet:
     return ctx.work.global_table(ASAP_MANIFESTS_TABLE).index(Fleet)
 
 
-def handle_manifest(message: Message, work: ProcessorContext) -> None:
+def handle_manifest(message: Message, context: ProcessorContext) -> None:
     """Decide a record of `asap.manifests`."""
     record = message.record
-    ctx = DecisionContext(work, position(record), record.timestamp, header(record, "traceparent"))
+    ctx = DecisionContext(
+        context, position(record), record.timestamp, header(record, "traceparent")
+    )
     key = _text(record.key)
     if key is None:
         refusal = verdicts.refuse("bad_manifest", "The record's key is no text, or none.")
         _publish(message.value.get("id", ""), refusal, ctx)
-    elif (mismatch := verdicts.partition_mismatch(key, work)) is not None:
+    elif (mismatch := verdicts.partition_mismatch(key, context)) is not None:
         _publish(key, mismatch, ctx)
     elif record.value is None:
-        work.rows(ASAP_AGENTS).delete(key)
+        context.rows(ASAP_AGENTS).delete(key)
         _publish(key, verdicts.accept("manifest_withdrawn"), ctx)
     else:
         validated = asap.judge_manifest(message.value)
-        _publish(key, _apply_manifest(key, validated, work), ctx, validated.sha256)
+        _publish(key, _apply_manifest(key, validated, context), ctx, validated.sha256)
 
 
-def _apply_manifest(key: str, validated: JudgedManifest, work: ProcessorContext) -> Outcome:
+def _apply_manifest(key: str, validated: JudgedManifest, ctx: ProcessorContext) -> Outcome:
     """Put a valid manifest into force; withdraw the earlier one if it is invalid."""
-    agents, problem = work.rows(ASAP_AGENTS), _problem(validated, key)
+    agents, problem = ctx.rows(ASAP_AGENTS), _problem(validated, key)
     if problem is not None:
         agents.delete(key)
         return verdicts.refuse("bad_manifest", problem)

@@ -58,32 +58,32 @@ class AsapProcessor:
 
     declaration = ASAP_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        inputs = [_read(message, work) for message in batch]
-        _preload(inputs, work)
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
+        inputs = [_read(message, ctx) for message in batch]
+        _preload(inputs, ctx)
         for item in inputs:
             if isinstance(item, Command):
-                dispatch.decide(item, _context(item, work))
+                dispatch.decide(item, _context(item, ctx))
             elif item.topic is ASAP_LINKS:
-                dispatch.apply_link(item, work)
+                dispatch.apply_link(item, ctx)
             else:
-                manifests.handle_manifest(item, work)
+                manifests.handle_manifest(item, ctx)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
-        _preload_timers(timers, work)
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
+        _preload_timers(timers, ctx)
         for timer in timers:
             if timer.kind == admission.ASK:
-                dispatch.ask_again(timer, now_ms, work)
-            elif timer.kind in _END_TIMERS and held.is_draining(timer.key, work):
-                timer_context(timer, work).set_timer(timer.due_ms, timer.kind, timer.key)
+                dispatch.ask_again(timer, now_ms, ctx)
+            elif timer.kind in _END_TIMERS and held.is_draining(timer.key, ctx):
+                timer_context(timer, ctx).set_timer(timer.due_ms, timer.kind, timer.key)
             else:
-                _TIMERS[timer.kind](timer, work)
+                _TIMERS[timer.kind](timer, ctx)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         if message.topic is not ASAP_ENVELOPES:
             raise ValueError(f"a record of {message.topic.name} causes {size} on {topic.name}")
-        command = Command.of(message, work.settings)
-        verdicts.publish(command, verdicts.too_large(topic, size), _context(command, work))
+        command = Command.of(message, ctx.settings)
+        verdicts.publish(command, verdicts.too_large(topic, size), _context(command, ctx))
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -91,15 +91,15 @@ class AsapProcessor:
         return value
 
 
-def _read(message: Message, work: ProcessorContext) -> Command | Message:
-    return Command.of(message, work.settings) if message.topic is ASAP_ENVELOPES else message
+def _read(message: Message, ctx: ProcessorContext) -> Command | Message:
+    return Command.of(message, ctx.settings) if message.topic is ASAP_ENVELOPES else message
 
 
-def _context(command: Command, work: ProcessorContext) -> DecisionContext:
-    return DecisionContext(work, command.cause, command.at, command.traceparent)
+def _context(command: Command, ctx: ProcessorContext) -> DecisionContext:
+    return DecisionContext(ctx, command.cause, command.at, command.traceparent)
 
 
-def _preload(inputs: Sequence[Command | Message], work: ProcessorContext) -> None:
+def _preload(inputs: Sequence[Command | Message], ctx: ProcessorContext) -> None:
     """Fetch the rows of a batch in one call per table, for speed only."""
     task_keys: list[str] = []
     call_keys: list[str] = []
@@ -113,16 +113,16 @@ def _preload(inputs: Sequence[Command | Message], work: ProcessorContext) -> Non
         seen_keys.append(verdicts.seen_key(item))
         if item.value["extensions_json"] is not None or item.body.get("final_state") is not None:
             versions.append(composite(item.task_key))
-    work.rows(ASAP_ADMISSIONS).load([*task_keys, *call_keys])
-    work.rows(ASAP_TASKS_TABLE).load(task_keys)
-    work.rows(ASAP_CALLS).load(call_keys)
-    work.rows(ASAP_SEEN).load(seen_keys)
-    work.rows(ASAP_VERSIONS).load(versions)
+    ctx.rows(ASAP_ADMISSIONS).load([*task_keys, *call_keys])
+    ctx.rows(ASAP_TASKS_TABLE).load(task_keys)
+    ctx.rows(ASAP_CALLS).load(call_keys)
+    ctx.rows(ASAP_SEEN).load(seen_keys)
+    ctx.rows(ASAP_VERSIONS).load(versions)
 
 
-def _preload_timers(timers: Sequence[Timer], work: ProcessorContext) -> None:
+def _preload_timers(timers: Sequence[Timer], ctx: ProcessorContext) -> None:
     ends = [composite(timer.key) for timer in timers if timer.kind in (TASK, EXPIRY)]
-    work.rows(ASAP_TASKS_TABLE).load(ends)
-    work.rows(ASAP_ADMISSIONS).load(ends)
+    ctx.rows(ASAP_TASKS_TABLE).load(ends)
+    ctx.rows(ASAP_ADMISSIONS).load(ends)
     for kind, expiring in TTL_TABLES.items():
-        work.rows(expiring.table).load(timer.key for timer in timers if timer.kind == kind)
+        ctx.rows(expiring.table).load(timer.key for timer in timers if timer.kind == kind)

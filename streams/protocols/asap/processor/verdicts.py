@@ -150,13 +150,13 @@ def too_large(topic: Topic, size: int) -> Outcome:
     return refuse("envelope_too_large", detail, fault="service")._replace(figures={"size": size})
 
 
-def partition_mismatch(key: str, work: ProcessorContext) -> Outcome | None:
+def partition_mismatch(key: str, ctx: ProcessorContext) -> Outcome | None:
     """Return a rejection for a record on a partition where its key's rows are not."""
-    expected = envelope.partition_mismatch(key.encode(), work.partition, work)
+    expected = envelope.partition_mismatch(key.encode(), ctx.partition, ctx)
     if expected is None:
         return None
-    detail = f"The record lies on partition {work.partition}; its key makes it {expected}."
-    figures = {"partition": work.partition, "expected": expected}
+    detail = f"The record lies on partition {ctx.partition}; its key makes it {expected}."
+    figures = {"partition": ctx.partition, "expected": expected}
     return refuse("partition_mismatch", detail)._replace(figures=figures)
 
 

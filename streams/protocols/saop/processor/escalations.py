@@ -83,9 +83,9 @@ def report_failures(message: Message, decision: Decision) -> None:
     _send(escalation_id, evidence, task_node(signal["task_id"]), decision)
 
 
-def forget(task_id: str, work: ProcessorContext) -> None:
+def forget(task_id: str, ctx: ProcessorContext) -> None:
     """Delete the detector state of a task that was set back, so that its agents start again."""
-    rows, keys = work.rows(SAOP_DETECTORS), [composite(task_id, agent) for agent in AGENTS]
+    rows, keys = ctx.rows(SAOP_DETECTORS), [composite(task_id, agent) for agent in AGENTS]
     rows.load(keys)
     for key in keys:
         if rows.get(key) is not None:

@@ -94,46 +94,46 @@ def _turns(
     task_id: str,
     ready_turns: tuple[ReadyTurn, ...],
     new: AcceptedTurn | None,
-    work: ProcessorContext,
+    ctx: ProcessorContext,
 ) -> Iterator[tuple[ReadyTurn, AcceptedTurn, Decision]]:
     """Yield each turn to be written; the rows of those that had one are deleted."""
     new_index = None if new is None else new.value["turn_index"]
     indexes = [ready.turn_index for ready in ready_turns if ready.turn_index != new_index]
     keys = {index: turn_key(task_id, index) for index in indexes}
-    rows = work.rows(SAOP_TURNS_HELD)
+    rows = ctx.rows(SAOP_TURNS_HELD)
     if keys:
         rows.load(keys.values())
-        work.rows(SAOP_DETECTORS).load(composite(task_id, agent) for agent in AGENTS)
+        ctx.rows(SAOP_DETECTORS).load(composite(task_id, agent) for agent in AGENTS)
     for ready in ready_turns:
         if ready.turn_index == new_index:
             assert new is not None
-            yield ready, new, new.decision(ready.at, work)
+            yield ready, new, new.decision(ready.at, ctx)
             continue
         row = rows.get(keys[ready.turn_index])
         assert row is not None, "a turn that waits has a row"
         turn = held_turn(row)
-        decision = turn.decision(ready.at, work)
-        work.set_principal(turn.cause, row["principal"])
+        decision = turn.decision(ready.at, ctx)
+        ctx.set_principal(turn.cause, row["principal"])
         rows.delete(keys[ready.turn_index])
         if ready.held:
-            work.delete_timer(row["due_at"], HOLD, timer_key(task_id, ready.turn_index))
+            ctx.delete_timer(row["due_at"], HOLD, timer_key(task_id, ready.turn_index))
         yield ready, turn, decision
 
 
 def _put_held(
-    task_id: str, order: TurnOrder, turn: AcceptedTurn, work: ProcessorContext
+    task_id: str, order: TurnOrder, turn: AcceptedTurn, ctx: ProcessorContext
 ) -> Decision:
     """Store a turn that is not written yet; return the decision that does so."""
     index = turn.value["turn_index"]
     due_at = next((each.due_at for each in order.buffered if each.turn_index == index), None)
     at = turn.received_at if due_at is None else due_at
-    decision = turn.decision(at, work)
-    work.rows(SAOP_TURNS_HELD).put(
-        turn_key(task_id, index), held_row(turn, at, work.sender(turn.cause))
+    decision = turn.decision(at, ctx)
+    ctx.rows(SAOP_TURNS_HELD).put(
+        turn_key(task_id, index), held_row(turn, at, ctx.sender(turn.cause))
     )
     if due_at is not None:
         data = {"cause": turn.cause}
-        work.set_timer(Timer(due_at, HOLD, timer_key(task_id, index), data))
+        ctx.set_timer(Timer(due_at, HOLD, timer_key(task_id, index), data))
     return decision
 
 

@@ -62,33 +62,33 @@ class SaopProcessor:
 
     declaration = SAOP_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         inputs = [_read(message) for message in batch]
-        _load_rows(inputs, work)
+        _load_rows(inputs, ctx)
         for item in inputs:
             if isinstance(item, TurnRecord):
-                _decide(item, item.decision(work))
+                _decide(item, item.decision(ctx))
             else:
-                _obey(item, _signal_decision(item, work))
+                _obey(item, _signal_decision(item, ctx))
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
-        work.rows(SAOP_TURN_HEADS).load(_head_key(split(timer.key)[0]) for timer in timers)
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
+        ctx.rows(SAOP_TURN_HEADS).load(_head_key(split(timer.key)[0]) for timer in timers)
         budget = WriteBudget()
         for timer in timers:
-            decision = Decision(work, timer.data["cause"], now_ms)
+            decision = Decision(ctx, timer.data["cause"], now_ms)
             task_id, *index = split(timer.key)
-            order = before = _order(task_id, work)
+            order = before = _order(task_id, ctx)
             if timer.kind == journal.HOLD:
                 order = _expire(order, int(index[0]), now_ms)
             order = journal.write(task_id, order, None, budget, decision)
             decision.resume()
-            _put_order(task_id, before, order, work)
+            _put_order(task_id, before, order, ctx)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         if message.topic is SAOP_TASK_SIGNALS:
             raise ValueError(f"a signal causes {size} bytes on {topic.name}")
         turn = TurnRecord(message)
-        send_verdict(turn, Verdict(rules.OUTPUT_TOO_LARGE), turn.decision(work))
+        send_verdict(turn, Verdict(rules.OUTPUT_TOO_LARGE), turn.decision(ctx))
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -100,19 +100,17 @@ def _read(message: Message) -> TurnRecord | Message:
     return message if message.topic is SAOP_TASK_SIGNALS else TurnRecord(message)
 
 
-def _load_rows(inputs: Sequence[TurnRecord | Message], work: ProcessorContext) -> None:
+def _load_rows(inputs: Sequence[TurnRecord | Message], ctx: ProcessorContext) -> None:
     """Fetch the rows that the batch will ask for, in one call per table."""
     turns = [item for item in inputs if isinstance(item, TurnRecord)]
-    work.rows(SAOP_TURN_HEADS).load(_head_key(turn.task_id) for turn in turns)
-    work.rows(SAOP_TURNS_KNOWN).load(turn_key(turn.task_id, turn.turn_index) for turn in turns)
-    work.rows(SAOP_DETECTORS).load(
-        composite(turn.task_id, turn.value["agent_id"]) for turn in turns
-    )
+    ctx.rows(SAOP_TURN_HEADS).load(_head_key(turn.task_id) for turn in turns)
+    ctx.rows(SAOP_TURNS_KNOWN).load(turn_key(turn.task_id, turn.turn_index) for turn in turns)
+    ctx.rows(SAOP_DETECTORS).load(composite(turn.task_id, turn.value["agent_id"]) for turn in turns)
 
 
-def _signal_decision(message: Message, work: ProcessorContext) -> Decision:
+def _signal_decision(message: Message, ctx: ProcessorContext) -> Decision:
     record = message.record
-    return Decision(work, position(record), record.timestamp, header(record, "traceparent"))
+    return Decision(ctx, position(record), record.timestamp, header(record, "traceparent"))
 
 
 def _obey(message: Message, decision: Decision) -> None:
@@ -157,7 +155,7 @@ def _decide(turn: TurnRecord, decision: Decision) -> None:
     _put_order(task_id, before, order, work)
 
 
-def _check_record(turn: TurnRecord, work: ProcessorContext) -> Verdict | None:
+def _check_record(turn: TurnRecord, ctx: ProcessorContext) -> Verdict | None:
     """Check what needs no look at the task: shape, key, partition, size."""
     problems = saop.validate_turn(turn.json, avro=True)
     if problems:
@@ -166,7 +164,7 @@ def _check_record(turn: TurnRecord, work: ProcessorContext) -> Verdict | None:
     if record.key != turn.key:
         sent = None if record.key is None else record.key.decode(errors="backslashreplace")
         return Verdict(rules.KEY_MISMATCH, {"key": sent, "expected": turn.task_id}, path)
-    if partition_mismatch(turn.key, record.partition, work) is not None:
+    if partition_mismatch(turn.key, record.partition, ctx) is not None:
         return Verdict(rules.PARTITION_MISMATCH, path=path)
     if len(turn.key) > LONGEST_ID:
         return Verdict(rules.OUTPUT_TOO_LARGE, path=path)
@@ -174,10 +172,10 @@ def _check_record(turn: TurnRecord, work: ProcessorContext) -> Verdict | None:
 
 
 def _check_turn(
-    turn: TurnRecord, order: TurnOrder, limits: Limits, work: ProcessorContext
+    turn: TurnRecord, order: TurnOrder, limits: Limits, ctx: ProcessorContext
 ) -> Verdict:
     """Apply the table of 4.1; return the rule with its evidence."""
-    known = work.rows(SAOP_TURNS_KNOWN).get(turn_key(turn.task_id, turn.turn_index))
+    known = ctx.rows(SAOP_TURNS_KNOWN).get(turn_key(turn.task_id, turn.turn_index))
     same = None if known is None else known["canonical_hash"] == turn.canonical_hash
     rule, path = ordering.check_turn(order, turn.turn_index, same, limits), "/turn_index"
     if known is not None:
@@ -188,8 +186,8 @@ def _check_turn(
     return Verdict(rule, {} if rule is rules.TURN_LOGGED else {"next": order.next}, path)
 
 
-def _limits(work: ProcessorContext) -> Limits:
-    settings = work.settings
+def _limits(ctx: ProcessorContext) -> Limits:
+    settings = ctx.settings
     hold_ms = 1000 * settings["SAOP_HOLD_S"]
     return Limits(settings["SAOP_HOLD_TURNS"], hold_ms, settings["SAOP_MAX_AHEAD"])
 
@@ -211,10 +209,10 @@ def _head_key(task_id: str) -> str:
     return composite(task_id)
 
 
-def _order(task_id: str, work: ProcessorContext) -> TurnOrder:
-    return order_of(work.rows(SAOP_TURN_HEADS).get(_head_key(task_id)))
+def _order(task_id: str, ctx: ProcessorContext) -> TurnOrder:
+    return order_of(ctx.rows(SAOP_TURN_HEADS).get(_head_key(task_id)))
 
 
-def _put_order(task_id: str, before: TurnOrder, order: TurnOrder, work: ProcessorContext) -> None:
+def _put_order(task_id: str, before: TurnOrder, order: TurnOrder, ctx: ProcessorContext) -> None:
     if order != before:
-        work.rows(SAOP_TURN_HEADS).put(_head_key(task_id), head_row(order))
+        ctx.rows(SAOP_TURN_HEADS).put(_head_key(task_id), head_row(order))

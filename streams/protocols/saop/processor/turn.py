@@ -47,9 +47,9 @@ class TurnRecord:
         self.dropped_keys = _dropped_keys(header(record, DROPPED_KEYS.name))
         self.json = saop.turn_json(message.value)
 
-    def decision(self, work: ProcessorContext) -> Decision:
+    def decision(self, ctx: ProcessorContext) -> Decision:
         """Return the context of the decision about the record."""
-        return Decision(work, self.cause, self.at, self.traceparent)
+        return Decision(ctx, self.cause, self.at, self.traceparent)
 
     @cached_property
     def canonical_hash(self) -> str:
@@ -146,9 +146,9 @@ class AcceptedTurn(NamedTuple):
     cause: str
     traceparent: bytes | None
 
-    def decision(self, at: int, work: ProcessorContext) -> Decision:
+    def decision(self, at: int, ctx: ProcessorContext) -> Decision:
         """Return the context in which the turn is written.  at: ms."""
-        return Decision(work, self.cause, at, self.traceparent)
+        return Decision(ctx, self.cause, at, self.traceparent)
 
 
 def held_row(turn: AcceptedTurn, due_at: int, principal: str | None) -> AvroValue:

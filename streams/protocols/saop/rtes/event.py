@@ -60,9 +60,9 @@ class Event:
         self.json: Json = event_json(message.value)
         self.traceparent = traceparent_of(message)
 
-    def decision(self, work: ProcessorContext) -> Decision:
+    def decision(self, ctx: ProcessorContext) -> Decision:
         """Return the context of a decision that needs no session."""
-        return Decision(work, self.cause, self.at, self.traceparent)
+        return Decision(ctx, self.cause, self.at, self.traceparent)
 
     @property
     def dropped_keys(self) -> int:

@@ -148,7 +148,7 @@ def mask_at_edge(event: Json, masker: Masker, now_ms: int, blocks: Blocks) -> Js
     return {**event, "payload": {**payload, **changes}} if changes else event
 
 
-def load_rows(batch: Sequence[Message], work: ProcessorContext) -> None:
+def load_rows(batch: Sequence[Message], ctx: ProcessorContext) -> None:
     """Fetch the rows that a batch will ask for, in one call per table."""
     sessions: list[str] = []
     ids: list[str] = []
@@ -164,7 +164,7 @@ def load_rows(batch: Sequence[Message], work: ProcessorContext) -> None:
         if rows is not None:
             table, keys_of = rows
             keys_by_table.setdefault(table, []).extend(keys_of(event, payload))
-    work.rows(RTES_SESSIONS).load(sessions)
-    work.rows(RTES_IDS).load(ids)
+    ctx.rows(RTES_SESSIONS).load(sessions)
+    ctx.rows(RTES_IDS).load(ids)
     for table, keys in keys_by_table.items():
-        work.rows(table).load(keys)
+        ctx.rows(table).load(keys)

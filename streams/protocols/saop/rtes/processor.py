@@ -42,26 +42,26 @@ class RtesProcessor:
 
     declaration = RTES_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        load_rows(batch, work)
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
+        load_rows(batch, ctx)
         for message in batch:
             if message.topic is SAOP_REWINDS:
-                rewinds.decide(message, work)
+                rewinds.decide(message, ctx)
             else:
-                _decide(Event(message), work)
+                _decide(Event(message), ctx)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         for timer in timers:
             if timer.kind == rewinds.LAPSE:
-                rewinds.fire(timer, now_ms, work)
+                rewinds.fire(timer, now_ms, ctx)
             else:
-                expire(timer, work)
+                expire(timer, ctx)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         if message.topic is SAOP_REWINDS:
-            rewinds.too_large(message, work)
+            rewinds.too_large(message, ctx)
         else:
-            _reject(Event(message), Refusal(rules.OUTPUT_TOO_LARGE), work, keep_event=False)
+            _reject(Event(message), Refusal(rules.OUTPUT_TOO_LARGE), ctx, keep_event=False)
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -71,13 +71,13 @@ class RtesProcessor:
         return masker_of(settings).dead_letter(value)
 
 
-def _decide(event: Event, work: ProcessorContext) -> None:
-    refusal = _check_record(event, work) or _record_or_refuse(event, work)
+def _decide(event: Event, ctx: ProcessorContext) -> None:
+    refusal = _check_record(event, ctx) or _record_or_refuse(event, ctx)
     if refusal is not None:
-        _reject(event, refusal, work)
+        _reject(event, refusal, ctx)
 
 
-def _check_record(event: Event, work: ProcessorContext) -> Refusal | None:
+def _check_record(event: Event, ctx: ProcessorContext) -> Refusal | None:
     """Check what needs no look at the session: shape, key, partition."""
     problems = validate_event(event.json, avro=True)
     if problems:
@@ -87,15 +87,15 @@ def _check_record(event: Event, work: ProcessorContext) -> Refusal | None:
     if record.key != key:
         sent = None if record.key is None else record.key.decode(errors="backslashreplace")
         return Refusal(rules.KEY_MISMATCH, {"key": sent, "expected": session_id}, "/session_id")
-    if partition_mismatch(key, record.partition, work) is not None:
+    if partition_mismatch(key, record.partition, ctx) is not None:
         return Refusal(rules.PARTITION_MISMATCH, path="/session_id")
     return None
 
 
-def _record_or_refuse(event: Event, work: ProcessorContext) -> Refusal | None:
+def _record_or_refuse(event: Event, ctx: ProcessorContext) -> Refusal | None:
     """Decide an event by its session, and record it if nothing is against it."""
-    session = SessionState.of(event, work)
-    masker, handler = masker_of(work.settings), BY_RECORD[event.name]
+    session = SessionState.of(event, ctx)
+    masker, handler = masker_of(ctx.settings), BY_RECORD[event.name]
     masked_payload = handler.masking.stateless(event, masker)
     digest = digest_of(event, masked_payload)
     repeated = check_repeated(event.value["event_id"], digest, session)
@@ -139,13 +139,13 @@ def _rtes_record(
 
 
 def _reject(
-    event: Event, refusal: Refusal, work: ProcessorContext, *, keep_event: bool = True
+    event: Event, refusal: Refusal, ctx: ProcessorContext, *, keep_event: bool = True
 ) -> None:
     """Write the RtesRejection of a record, which contains the event if `keep_event` is set."""
-    masker = masker_of(work.settings)
+    masker = masker_of(ctx.settings)
     event_json = None
     if keep_event and not refusal.duplicate:
-        event_json = canonical_json(_masked_event(event, refusal, masker, work)).decode()
+        event_json = canonical_json(_masked_event(event, refusal, masker, ctx)).decode()
     rejection = {
         "verdict": "duplicate" if refusal.duplicate else "rejected",
         "rule": refusal.rule.code,
@@ -161,14 +161,14 @@ def _reject(
         "cause": event.cause,
     }
     id = uuid5_url(f"headrace:{event.cause}/0")
-    event.decision(work).send(RTES_REJECTIONS, event.session_id, rejection, id)
+    event.decision(ctx).send(RTES_REJECTIONS, event.session_id, rejection, id)
 
 
-def _masked_event(event: Event, refusal: Refusal, masker: Masker, work: ProcessorContext) -> Any:
+def _masked_event(event: Event, refusal: Refusal, masker: Masker, ctx: ProcessorContext) -> Any:
     """Mask every string except the thought of a valid event (spec 9.1)."""
     if not refusal.trusted:
         return masker.everything(event.json)
-    masking, session = BY_RECORD[event.name].masking, SessionState.of(event, work)
+    masking, session = BY_RECORD[event.name].masking, SessionState.of(event, ctx)
     payload = masking.for_rejection(event, masking.stateless(event, masker), masker, session)
     verbatim = {name: payload[name] for name in masking.verbatim}
     masked: dict[str, Any] = masker.everything({**event.json, "payload": payload})

@@ -52,9 +52,9 @@ class Command:
         self.digest = rewind_hash(message.value)
         self.traceparent = traceparent_of(message)
 
-    def decision(self, work: ProcessorContext) -> Decision:
+    def decision(self, ctx: ProcessorContext) -> Decision:
         """Return the context of the command's verdict."""
-        return Decision(work, self.cause, self.at, self.traceparent)
+        return Decision(ctx, self.cause, self.at, self.traceparent)
 
 
 class Outcome(NamedTuple):
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
     events: int = 0
 
 
-def send(command: Command, outcome: Outcome, row: AvroValue | None, work: ProcessorContext) -> None:
+def send(command: Command, outcome: Outcome, row: AvroValue | None, ctx: ProcessorContext) -> None:
     """Write the verdict on a command.  row: its rewind's, None if there is no such rewind."""
     fault = None
     if outcome.verdict == "rejected":
@@ -86,10 +86,10 @@ def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Proces
         "at": command.at,
         "cause": command.cause,
     }
-    _write(fact, outcome.events, command.decision(work))
+    _write(fact, outcome.events, command.decision(ctx))
 
 
-def send_lapse(row: AvroValue, now_ms: int, work: ProcessorContext) -> None:
+def send_lapse(row: AvroValue, now_ms: int, ctx: ProcessorContext) -> None:
     """Write the fact that a prepared rewind has expired."""
     fact = {
         "rewind_id": row["rewind_id"],
@@ -105,7 +105,7 @@ def send_lapse(row: AvroValue, now_ms: int, work: ProcessorContext) -> None:
         "at": now_ms,
         "cause": row["cause"],
     }
-    _write(fact, 1, Decision(work, row["cause"], now_ms, traceparent_of_row(row)))
+    _write(fact, 1, Decision(ctx, row["cause"], now_ms, traceparent_of_row(row)))
 
 
 def traceparent_of_row(row: AvroValue) -> bytes | None:

@@ -64,41 +64,41 @@ ACCEPTED: Mapping[RewindEvent, Rule] = {
 }
 
 
-def decide(message: Message, work: ProcessorContext) -> None:
+def decide(message: Message, ctx: ProcessorContext) -> None:
     """Decide one command: one SaopRewindLogged, and what it moves."""
     command = Command(message)
-    violation = _check_record(message, work)
+    violation = _check_record(message, ctx)
     if violation is not None:
-        rewind_log.send(command, Outcome("rejected", violation), None, work)
+        rewind_log.send(command, Outcome("rejected", violation), None, ctx)
         return
-    _lapse_overdue(command, work)
-    session = _session_of(command, work)
+    _lapse_overdue(command, ctx)
+    session = _session_of(command, ctx)
     key = rewind_key(command.session_id, command.value["rewind_id"])
-    row = work.rows(REWINDS).get(key)
+    row = ctx.rows(REWINDS).get(key)
     refusal = _refuse(command, row)
     if refusal is not None:
-        rewind_log.send(command, refusal, row, work)
+        rewind_log.send(command, refusal, row, ctx)
     else:
         _accept(command, key, row, session)
 
 
-def too_large(message: Message, work: ProcessorContext) -> None:
+def too_large(message: Message, ctx: ProcessorContext) -> None:
     """Refuse a command that would write more than a topic's bound: nothing moves."""
     outcome = Outcome("rejected", rules.OUTPUT_TOO_LARGE)
-    rewind_log.send(Command(message), outcome, None, work)
+    rewind_log.send(Command(message), outcome, None, ctx)
 
 
-def fire(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
+def fire(timer: Timer, now_ms: int, ctx: ProcessorContext) -> None:
     """End a prepared rewind whose time is up."""
-    work.rows(RTES_SESSIONS).load([composite(split(timer.key)[0])])
-    _lapse(timer.key, now_ms, work)
+    ctx.rows(RTES_SESSIONS).load([composite(split(timer.key)[0])])
+    _lapse(timer.key, now_ms, ctx)
 
 
 def rewind_key(session_id: str, rewind_id: str) -> str:
     return composite(session_id, rewind_id.lower())
 
 
-def _check_record(message: Message, work: ProcessorContext) -> Rule | None:
+def _check_record(message: Message, ctx: ProcessorContext) -> Rule | None:
     """Check what needs no look at the session: shape, key, partition."""
     problems = validate_rewind(to_json("headrace.saop.SaopRewind", message.value))
     if problems:
@@ -106,7 +106,7 @@ def _check_record(message: Message, work: ProcessorContext) -> Rule | None:
     key = message.value["session_id"].encode()
     if message.record.key != key:
         return rules.KEY_MISMATCH
-    if partition_mismatch(key, message.record.partition, work) is not None:
+    if partition_mismatch(key, message.record.partition, ctx) is not None:
         return rules.PARTITION_MISMATCH
     return None
 
@@ -207,38 +207,38 @@ def _row(command: Command, target: Target) -> AvroValue:
     }
 
 
-def _session_of(command: Command, work: ProcessorContext) -> SessionState:
-    return SessionState(command.session_id, work, command.cause, command.at, command.traceparent)
+def _session_of(command: Command, ctx: ProcessorContext) -> SessionState:
+    return SessionState(command.session_id, ctx, command.cause, command.at, command.traceparent)
 
 
-def _lapse_overdue(command: Command, work: ProcessorContext) -> None:
+def _lapse_overdue(command: Command, ctx: ProcessorContext) -> None:
     """End the session's prepared rewind if its time was up before the command.
 
     A command at the very time of the timer comes before it.
     """
-    prepared = _session_of(command, work).row["prepared_rewind"]
+    prepared = _session_of(command, ctx).row["prepared_rewind"]
     if prepared is None:
         return
     key = rewind_key(command.session_id, prepared)
-    row = work.rows(REWINDS).get(key)
+    row = ctx.rows(REWINDS).get(key)
     assert row is not None
     if row["lapses_at"] < command.at:
-        _lapse(key, command.at, work, row["lapses_at"])
+        _lapse(key, command.at, ctx, row["lapses_at"])
 
 
-def _lapse(key: str, now_ms: int, work: ProcessorContext, timer_ms: int | None = None) -> None:
+def _lapse(key: str, now_ms: int, ctx: ProcessorContext, timer_ms: int | None = None) -> None:
     """End a prepared rewind.  timer_ms: of the timer that has not fired yet."""
-    row = work.rows(REWINDS).get(key)
+    row = ctx.rows(REWINDS).get(key)
     if row is None or step(MACHINE, row["state"], RewindEvent.LAPSE) is None:
         return
-    session = SessionState(split(key)[0], work, row["cause"], now_ms, traceparent_of_row(row))
+    session = SessionState(split(key)[0], ctx, row["cause"], now_ms, traceparent_of_row(row))
     if timer_ms is not None:
-        work.delete_timer(timer_ms, LAPSE, key)
+        ctx.delete_timer(timer_ms, LAPSE, key)
     row = {**row, "state": RewindState.LAPSED, "lapses_at": None}
-    work.rows(REWINDS).put(key, row)
+    ctx.rows(REWINDS).put(key, row)
     session.row["prepared_rewind"] = None
     session.save()
-    rewind_log.send_lapse(row, now_ms, work)
+    rewind_log.send_lapse(row, now_ms, ctx)
 
 
 def _state(row: AvroValue | None) -> RewindState:

@@ -53,20 +53,20 @@ class SessionState(Decision):
     def __init__(
         self,
         session_id: str,
-        work: ProcessorContext,
+        ctx: ProcessorContext,
         cause: str,
         at: int,
         traceparent: bytes | None,
     ) -> None:
-        stored = work.rows(RTES_SESSIONS).get(composite(session_id))
+        stored = ctx.rows(RTES_SESSIONS).get(composite(session_id))
         self.row: AvroValue = dict(stored or NEW)
-        super().__init__(work, cause, max(at, self.row["last_recorded_at"]), traceparent)
-        self.settings = work.settings
+        super().__init__(ctx, cause, max(at, self.row["last_recorded_at"]), traceparent)
+        self.settings = ctx.settings
         self.session_id = session_id
 
     @classmethod
-    def of(cls, event: Event, work: ProcessorContext) -> SessionState:
-        return cls(event.session_id, work, event.cause, event.at, event.traceparent)
+    def of(cls, event: Event, ctx: ProcessorContext) -> SessionState:
+        return cls(event.session_id, ctx, event.cause, event.at, event.traceparent)
 
     @property
     def last_sequence(self) -> int:
@@ -128,24 +128,24 @@ def recall(table: ExpiringTable, row: AvroValue | None, session: SessionState) -
     return row
 
 
-def remember(table: ExpiringTable, key: str, row: AvroValue, work: ProcessorContext) -> None:
+def remember(table: ExpiringTable, key: str, row: AvroValue, ctx: ProcessorContext) -> None:
     """Store a row until it expires."""
-    work.rows(table.table).put(key, row)
-    due_ms = row[table.at] + _window_ms(work.settings) + SWEEP_LATE_MS
-    _expire_at(due_ms, table, key, row, work)
+    ctx.rows(table.table).put(key, row)
+    due_ms = row[table.at] + _window_ms(ctx.settings) + SWEEP_LATE_MS
+    _expire_at(due_ms, table, key, row, ctx)
 
 
-def expire(timer: Timer, work: ProcessorContext) -> None:
+def expire(timer: Timer, ctx: ProcessorContext) -> None:
     """Delete one row that is due, or set its timer again."""
     table = _BY_TIMER[timer.kind]
     cause = f"timer/{table.table.name}/{timer.key}/{timer.due_ms}"
-    rows = Decision(work, cause, timer.due_ms).work.rows(table.table)
+    rows = Decision(ctx, cause, timer.due_ms).work.rows(table.table)
     row = rows.get(timer.key)
     if row is None or str(row[table.sequence]) != timer.data["sequence"]:
         return  # the row was deleted and written again, or changed: it has another timer
-    session = work.rows(RTES_SESSIONS).get(composite(split(timer.key)[0]))
-    if session is not None and _is_within(table, row, session, timer.due_ms, work.settings):
-        _expire_at(2 * timer.due_ms - row[table.at], table, timer.key, row, work)
+    session = ctx.rows(RTES_SESSIONS).get(composite(split(timer.key)[0]))
+    if session is not None and _is_within(table, row, session, timer.due_ms, ctx.settings):
+        _expire_at(2 * timer.due_ms - row[table.at], table, timer.key, row, ctx)
     else:
         rows.delete(timer.key)
 
@@ -167,10 +167,10 @@ def _window_ms(settings: Mapping[str, Any]) -> int:
 
 
 def _expire_at(
-    due_ms: int, table: ExpiringTable, key: str, row: AvroValue, work: ProcessorContext
+    due_ms: int, table: ExpiringTable, key: str, row: AvroValue, ctx: ProcessorContext
 ) -> None:
     data = {"sequence": str(row[table.sequence])}
-    work.set_timer(Timer(due_ms, table.timer, key, data))
+    ctx.set_timer(Timer(due_ms, table.timer, key, data))
 
 
 def id_key(session_id: str, event_id: str) -> str:

@@ -46,30 +46,32 @@ class SapCacheProcessor:
 
     declaration = SAP_CACHE_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], context: ProcessorContext) -> None:
         lookups = [message.value for message in batch]
-        work.rows(SAP_CACHE_HEADS).load(sap_key(lookup["cacheKey"]) for lookup in lookups)
-        work.rows(SAP_CACHE_STORES).load(
+        context.rows(SAP_CACHE_HEADS).load(sap_key(lookup["cacheKey"]) for lookup in lookups)
+        context.rows(SAP_CACHE_STORES).load(
             sap_key(lookup["cacheKey"], lookup["taskId"])
             for lookup in lookups
             if lookup["op"] == "STORE"
         )
         for message, lookup in zip(batch, lookups, strict=True):
-            ctx = _context(message, work)
-            slot = CacheSlot(lookup["cacheKey"], work)
+            ctx = _context(message, context)
+            slot = CacheSlot(lookup["cacheKey"], context)
             _OPERATIONS[lookup["op"]](lookup, slot, ctx)
             slot.save()
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
-        work.rows(SAP_CACHE_HEADS).load(timer.key.partition("/")[0] for timer in timers)
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
+        ctx.rows(SAP_CACHE_HEADS).load(timer.key.partition("/")[0] for timer in timers)
         for timer in timers:
-            _fire(timer, now_ms, work)
+            _fire(timer, now_ms, ctx)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(
+        self, message: Message, topic: Topic, size: int, context: ProcessorContext
+    ) -> None:
         """Answer a READ with a miss, and a STORE by releasing the flight without storing."""
         lookup, reason = message.value, f"{size} bytes on {topic.name} are more than a record may"
-        ctx = _context(message, work)
-        slot = CacheSlot(lookup["cacheKey"], work)
+        ctx = _context(message, context)
+        slot = CacheSlot(lookup["cacheKey"], context)
         if lookup["op"] == "READ":
             send_verdict(lookup, MISS, reason, slot, ctx)
         else:
@@ -82,18 +84,18 @@ class SapCacheProcessor:
         return value
 
 
-def _context(message: Message, work: ProcessorContext) -> DecisionContext:
+def _context(message: Message, ctx: ProcessorContext) -> DecisionContext:
     record = message.record
     parent = header(record, "traceparent")
-    return DecisionContext(work, position(record), message.value["at"], parent)
+    return DecisionContext(ctx, position(record), message.value["at"], parent)
 
 
-def _fire(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
+def _fire(timer: Timer, now_ms: int, context: ProcessorContext) -> None:
     """Handle a timer, whose subject may be gone, also by an earlier timer of the same tick."""
-    cause = f"timer/{work.partition}/{_TABLES[timer.kind].name}/{timer.key}@{timer.due_ms}"
-    ctx = DecisionContext(work, cause, now_ms, traceparent_of(timer))
+    cause = f"timer/{context.partition}/{_TABLES[timer.kind].name}/{timer.key}@{timer.due_ms}"
+    ctx = DecisionContext(context, cause, now_ms, traceparent_of(timer))
     cache_key, _, arrival = timer.key.partition("/")
-    slot = CacheSlot(cache_key, work)
+    slot = CacheSlot(cache_key, context)
     if timer.kind == flights.WAIT_EXPIRED:
         _expire_wait(int(arrival), slot, ctx)
     elif timer.kind == flights.LEASE_EXPIRED:

@@ -34,13 +34,13 @@ class Version(NamedTuple):
 class CacheSlot:
     """The rows of one cacheKey within one decision; `save` writes a changed head."""
 
-    def __init__(self, cache_key: str, work: ProcessorContext) -> None:
+    def __init__(self, cache_key: str, ctx: ProcessorContext) -> None:
         self.cache_key = cache_key
         self.row_key = sap_key(cache_key)
-        self.records = work.rows(SAP_CACHE_TABLE)
-        self.waits = work.rows(SAP_CACHE_WAITS)
-        self.stores = work.rows(SAP_CACHE_STORES)
-        self._heads = work.rows(SAP_CACHE_HEADS)
+        self.records = ctx.rows(SAP_CACHE_TABLE)
+        self.waits = ctx.rows(SAP_CACHE_WAITS)
+        self.stores = ctx.rows(SAP_CACHE_STORES)
+        self._heads = ctx.rows(SAP_CACHE_HEADS)
         self.head: AvroValue = self._heads.get(self.row_key) or {
             "version": 0,
             "recordSha256": None,

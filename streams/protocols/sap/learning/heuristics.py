@@ -66,12 +66,12 @@ Row = Mapping[str, Any]
 class CapabilityCounts:
     """The counts of a capability; `save` writes the head, other rows are written at once."""
 
-    def __init__(self, capability: str, constitution: Constitution, work: ProcessorContext) -> None:
+    def __init__(self, capability: str, constitution: Constitution, ctx: ProcessorContext) -> None:
         self.capability = capability
-        self.head: AvroValue = work.rows(SAP_LEARNING_HEADS).get(capability) or dict(NO_HEAD)
+        self.head: AvroValue = ctx.rows(SAP_LEARNING_HEADS).get(capability) or dict(NO_HEAD)
         self._constitution = constitution
         self._learnable = constitution.learnable
-        self._work = work
+        self._work = ctx
 
     def count(self, signal: AvroValue) -> None:
         """Count one signal."""
@@ -249,9 +249,9 @@ def record_sha256(record: str, value: AvroValue) -> str:
     return sap.record_sha256(to_json(record, value), "sha256")
 
 
-def emit_version_edge(row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
+def emit_version_edge(row: AvroValue, at: int, cause: str, ctx: ProcessorContext) -> None:
     """Send the edge by which a version after the first replaces the previous one."""
     if row["version"] > 1:
         node = f"sap:heuristics:{row['capability']}/"
         edge = (f"{node}{row['version']}", "replaces", f"{node}{row['version'] - 1}")
-        emit_edge(edge, at, cause, work)
+        emit_edge(edge, at, cause, ctx)

@@ -92,8 +92,8 @@ def _next_version(
     return book | {"sha256": record_sha256(SAP_KNOWLEDGE_TABLE.record, book)}
 
 
-def emit_source_edge(key: str, row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
+def emit_source_edge(key: str, row: AvroValue, at: int, cause: str, ctx: ProcessorContext) -> None:
     """Send the edge by which a playbook derives from its best task."""
     if row["bestTaskId"] is not None:
         edge = (f"sap:playbook:{key}", "derived_from", f"sap:task:{row['bestTaskId']}")
-        emit_edge(edge, at, cause, work)
+        emit_edge(edge, at, cause, ctx)

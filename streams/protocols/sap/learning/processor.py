@@ -51,17 +51,17 @@ class SapLearningProcessor:
 
     declaration = SAP_LEARNING_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        _load(batch, work)
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
+        _load(batch, ctx)
         for message in batch:
-            work.cause = position(message.record)
-            _check(message, work)
-            _learn(message.value, work)
+            ctx.cause = position(message.record)
+            _check(message, ctx)
+            _learn(message.value, ctx)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         """Do nothing: the processor sets no timers."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         """Send the signal to the dead letters; limits keep rows small, so this is not expected."""
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
@@ -71,11 +71,11 @@ class SapLearningProcessor:
         return value
 
 
-def _load(batch: Sequence[Message], work: ProcessorContext) -> None:
+def _load(batch: Sequence[Message], ctx: ProcessorContext) -> None:
     keys = [row_key(message.value) for message in batch]
     for table in (SAP_LEARNING_TABLE, SAP_LEARNING_BEST, SAP_KNOWLEDGE_TABLE):
-        work.rows(table).load(keys)
-    work.rows(SAP_LEARNING_HEADS).load(message.value["capability"] for message in batch)
+        ctx.rows(table).load(keys)
+    ctx.rows(SAP_LEARNING_HEADS).load(message.value["capability"] for message in batch)
 
 
 def row_key(signal: Mapping[str, Any]) -> str:
@@ -83,23 +83,23 @@ def row_key(signal: Mapping[str, Any]) -> str:
     return sap_key(signal["capability"], signal["territory"], signal["fingerprint"])
 
 
-def _check(message: Message, work: ProcessorContext) -> None:
+def _check(message: Message, ctx: ProcessorContext) -> None:
     record, key = message.record, message.value["capability"].encode()
     if record.key != key:
         raise Foreign("the key is not the capability")
-    if partition_mismatch(key, record.partition, work) is not None:
+    if partition_mismatch(key, record.partition, ctx) is not None:
         raise Foreign("the partition is not the capability's")
 
 
-def _learn(signal: AvroValue, work: ProcessorContext) -> None:
-    constitution = constitution_of(work.settings)
-    counts = CapabilityCounts(signal["capability"], constitution, work)
+def _learn(signal: AvroValue, ctx: ProcessorContext) -> None:
+    constitution = constitution_of(ctx.settings)
+    counts = CapabilityCounts(signal["capability"], constitution, ctx)
     counts.count(signal)
     trigger = _trigger(signal, counts)
     if trigger is not None:
-        _derive(trigger, signal["at"], constitution.label, counts, work)
+        _derive(trigger, signal["at"], constitution.label, counts, ctx)
     counts.save()
-    _fold(signal, counts.head["version"], work)
+    _fold(signal, counts.head["version"], ctx)
 
 
 def _trigger(signal: AvroValue, counts: CapabilityCounts) -> str | None:
@@ -113,7 +113,7 @@ def _trigger(signal: AvroValue, counts: CapabilityCounts) -> str | None:
 
 
 def _derive(
-    trigger: str, at: int, constitution: str, counts: CapabilityCounts, work: ProcessorContext
+    trigger: str, at: int, constitution: str, counts: CapabilityCounts, ctx: ProcessorContext
 ) -> None:
     basis = counts.basis(trigger)
     values = heuristics.derive(basis)
@@ -122,38 +122,38 @@ def _derive(
     if not heuristics.is_new(head, values, constitution):
         return
     row = heuristics.version(counts.capability, head, basis, constitution, at)
-    row = heuristics.chain_version(row, work.cause, head["sha256"])
+    row = heuristics.chain_version(row, ctx.cause, head["sha256"])
     key = sap_key(counts.capability, sap_version(row["version"]))
-    work.rows(SAP_HEURISTICS_TABLE).put(key, row)
+    ctx.rows(SAP_HEURISTICS_TABLE).put(key, row)
     current = {name: row[name] for name in heuristics.HEAD_MEMBERS}
     changed = row["extractorVersion"] != head["extractorVersion"]
     counts.head = head | current | {"complaints": 0 if changed else head["complaints"]}
-    heuristics.emit_version_edge(row, at, work.cause, work)
+    heuristics.emit_version_edge(row, at, ctx.cause, ctx)
 
 
-def _fold(signal: AvroValue, version: int, work: ProcessorContext) -> None:
+def _fold(signal: AvroValue, version: int, ctx: ProcessorContext) -> None:
     key = row_key(signal)
-    best = aggregates.update_best(work.rows(SAP_LEARNING_BEST).get(key), signal)
-    row = aggregates.fold(work.rows(SAP_LEARNING_TABLE).get(key), signal)
+    best = aggregates.update_best(ctx.rows(SAP_LEARNING_BEST).get(key), signal)
+    row = aggregates.fold(ctx.rows(SAP_LEARNING_TABLE).get(key), signal)
     if signal["kind"] == "outcome":
         row["citationCounts"] = aggregates.grow_citations(
-            row["citationCounts"], signal["citations"], _counter(key, work)
+            row["citationCounts"], signal["citations"], _counter(key, ctx)
         )
     row["bestTaskId"] = best["ratedTaskId"] or best["successTaskId"]
     row["heuristicsVersion"] = version
-    work.rows(SAP_LEARNING_TABLE).put(key, row)
-    books = work.rows(SAP_KNOWLEDGE_TABLE)
+    ctx.rows(SAP_LEARNING_TABLE).put(key, row)
+    books = ctx.rows(SAP_KNOWLEDGE_TABLE)
     book = playbooks.version(books.get(key), row, best, signal)
     if book is not None:
         books.put(key, book)
-        playbooks.emit_source_edge(key, book, signal["at"], work.cause, work)
+        playbooks.emit_source_edge(key, book, signal["at"], ctx.cause, ctx)
     best["playbookDue"] = playbooks.next_due(best["playbookDue"], row["computed"])
-    work.rows(SAP_LEARNING_BEST).put(key, best)
+    ctx.rows(SAP_LEARNING_BEST).put(key, best)
 
 
-def _counter(key: str, work: ProcessorContext) -> Callable[[str], int]:
+def _counter(key: str, ctx: ProcessorContext) -> Callable[[str], int]:
     """Return a function that counts a citation of a kind of task and returns its count."""
-    rows = work.rows(SAP_LEARNING_CITATIONS)
+    rows = ctx.rows(SAP_LEARNING_CITATIONS)
 
     def count_up(citation: str) -> int:
         citation_key = f"{key}/{sha256(citation.encode()).hexdigest()}"

@@ -45,29 +45,29 @@ class SapProcessor:
 
     declaration = SAP_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         inputs = [_read(message) for message in batch]
-        _load(inputs, work)
+        _load(inputs, ctx)
         for item in inputs:
             if isinstance(item, Command):
-                _HANDLERS[item.message.topic](item, _context(item, work))
+                _HANDLERS[item.message.topic](item, _context(item, ctx))
             else:
-                _apply(item, work)
+                _apply(item, ctx)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
-        work.rows(SAP_TASK_STATES_TABLE).load(timer.key for timer in timers)
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
+        ctx.rows(SAP_TASK_STATES_TABLE).load(timer.key for timer in timers)
         for timer in timers:
-            _fire(timer, now_ms, work)
+            _fire(timer, now_ms, ctx)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         too_much = f"causes {size} bytes on {topic.name}, more than one record may"
         if message.topic is SAP_VERDICTS:
-            _apply_briefly(message, f"its outcome {too_much}", work)
+            _apply_briefly(message, f"its outcome {too_much}", ctx)
             return
         command = Command(message)
         reason = f"The envelope {too_much}."
         verdict = Verdict(rules.TOO_LARGE.code, reason, fault="service")
-        send_ack(command, verdict, _context(command, work))
+        send_ack(command, verdict, _context(command, ctx))
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -79,7 +79,7 @@ def _read(message: Message) -> Command | Message:
     return message if message.topic is SAP_VERDICTS else Command(message)
 
 
-def _load(inputs: Sequence[Command | Message], work: ProcessorContext) -> None:
+def _load(inputs: Sequence[Command | Message], ctx: ProcessorContext) -> None:
     """Fetch the rows that a batch needs, in one call per table; for speed only."""
     states: list[str] = []
     envelopes: list[str] = []
@@ -96,46 +96,46 @@ def _load(inputs: Sequence[Command | Message], work: ProcessorContext) -> None:
             hashes.append(results.hash_key(item))
         elif isinstance(item, Command) and item.kind == "signal":
             ids.append(signals.id_key(item))
-    work.rows(SAP_TASK_STATES_TABLE).load(states)
-    work.rows(SAP_TASK_ENVELOPES).load(envelopes)
-    work.rows(SAP_RESULT_HASHES).load(hashes)
-    work.rows(SAP_SIGNAL_IDS).load(ids)
+    ctx.rows(SAP_TASK_STATES_TABLE).load(states)
+    ctx.rows(SAP_TASK_ENVELOPES).load(envelopes)
+    ctx.rows(SAP_RESULT_HASHES).load(hashes)
+    ctx.rows(SAP_SIGNAL_IDS).load(ids)
 
 
-def _context(command: Command, work: ProcessorContext) -> DecisionContext:
-    return DecisionContext(work, command.cause, command.at, command.traceparent)
+def _context(command: Command, ctx: ProcessorContext) -> DecisionContext:
+    return DecisionContext(ctx, command.cause, command.at, command.traceparent)
 
 
-def _apply(message: Message, work: ProcessorContext, *, brief: bool = False) -> None:
+def _apply(message: Message, ctx: ProcessorContext, *, brief: bool = False) -> None:
     """Apply a verdict of the cache."""
-    cache_replies.apply(_asking_task(message, work), message.value, brief=brief)
+    cache_replies.apply(_asking_task(message, ctx), message.value, brief=brief)
 
 
-def _apply_briefly(message: Message, reason: str, work: ProcessorContext) -> None:
+def _apply_briefly(message: Message, reason: str, ctx: ProcessorContext) -> None:
     """Apply one that causes too much: the task was accepted, so it goes on all the same."""
-    failure = work.savepoint(lambda part: _apply(message, part, brief=True))
+    failure = ctx.savepoint(lambda part: _apply(message, part, brief=True))
     if isinstance(failure, TooLarge):
-        cache_replies.decline(_asking_task(message, work), message.value, reason)
+        cache_replies.decline(_asking_task(message, ctx), message.value, reason)
     elif failure is not None:
         raise failure
 
 
-def _asking_task(message: Message, work: ProcessorContext) -> TaskAggregate:
+def _asking_task(message: Message, context: ProcessorContext) -> TaskAggregate:
     """Return the task that a verdict answers."""
     verdict, record = message.value, message.record
     parent = header(record, "traceparent")
-    ctx = DecisionContext(work, position(record), verdict["at"], parent)
+    ctx = DecisionContext(context, position(record), verdict["at"], parent)
     task = find_task(verdict["taskId"], ctx)
     assert task is not None, "the cache answers accepted tasks only"
     return task
 
 
-def _fire(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
+def _fire(timer: Timer, now_ms: int, context: ProcessorContext) -> None:
     if timer.kind != DEADLINE:
         raise ValueError(f"{timer.kind} is no timer of sap")
     table = SAP_TASK_STATES_TABLE.name
-    cause = f"timer/{work.partition}/{table}/{timer.key}@{timer.due_ms}"
-    ctx = DecisionContext(work, cause, now_ms, traceparent_of(timer))
+    cause = f"timer/{context.partition}/{table}/{timer.key}@{timer.due_ms}"
+    ctx = DecisionContext(context, cause, now_ms, traceparent_of(timer))
     task = find_task(timer.key, ctx)
     if task is not None:
         outcomes.expire_overdue(task)

@@ -26,9 +26,9 @@ class DecisionContext(Decision):
     __slots__ = ("_event_count", "event_id")
 
     def __init__(
-        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None, event_id: str
+        self, ctx: ProcessorContext, cause: str, at: int, traceparent: bytes | None, event_id: str
     ) -> None:
-        super().__init__(work, cause, at, traceparent)
+        super().__init__(ctx, cause, at, traceparent)
         self.event_id = event_id
         self._event_count = 0
 
@@ -51,20 +51,20 @@ class DecisionContext(Decision):
         self.emit_rtes_event("summit", event_id, session_id, record, dated)
 
 
-def record_context(message: Message, work: ProcessorContext) -> DecisionContext:
+def record_context(message: Message, ctx: ProcessorContext) -> DecisionContext:
     record = message.record
     cause = position(record)
     parent = header(record, "traceparent")
-    return DecisionContext(work, cause, record.timestamp, parent, f"{cause}/0")
+    return DecisionContext(ctx, cause, record.timestamp, parent, f"{cause}/0")
 
 
-def timer_context(timer: Timer, row: AvroValue, work: ProcessorContext) -> DecisionContext:
+def timer_context(timer: Timer, row: AvroValue, ctx: ProcessorContext) -> DecisionContext:
     """Return the context of the decision of a run's timer, dated at its due time.
 
     row: SummitRun.
     """
     cause = row["evidence"]["callPosition"]
-    return DecisionContext(work, cause, row["dueAt"], traceparent_of(timer), timeout_id(row))
+    return DecisionContext(ctx, cause, row["dueAt"], traceparent_of(timer), timeout_id(row))
 
 
 def overdue_context(ctx: DecisionContext, row: AvroValue) -> DecisionContext:

@@ -70,7 +70,7 @@ class Registration:
         return self.name if self.key_text is None else self.key_text
 
 
-def load_rows(messages: Sequence[Message], work: ProcessorContext) -> None:
+def load_rows(messages: Sequence[Message], ctx: ProcessorContext) -> None:
     """Fetch the rows that the decisions on these manifests read."""
     keys = []
     for message in messages:
@@ -78,23 +78,23 @@ def load_rows(messages: Sequence[Message], work: ProcessorContext) -> None:
         if key is not None:
             metadata = message.value.get("metadata", {})
             keys += [key, composite(key, metadata.get("version", ""))]
-    work.rows(SUMMIT_AGENTS_TABLE).load(keys)
+    ctx.rows(SUMMIT_AGENTS_TABLE).load(keys)
 
 
-def judge(message: Message, work: ProcessorContext) -> None:
+def judge(message: Message, context: ProcessorContext) -> None:
     """Decide on a record of `summit.manifests`."""
-    record, ctx = Registration(message), record_context(message, work)
-    verdict = _refusal(record, work) or _decide(record, ctx)
+    record, ctx = Registration(message), record_context(message, context)
+    verdict = _refusal(record, context) or _decide(record, ctx)
     sent = None if record.validated is None else record.validated.hash
     members = {"agentId": cut_name(record.name), "contentHash": sent}
     verdicts.write_fact(record.key, "manifest", verdict, ctx, **members)
 
 
-def _refusal(record: Registration, work: ProcessorContext) -> Verdict | None:
+def _refusal(record: Registration, ctx: ProcessorContext) -> Verdict | None:
     """Return the refusal of a record that is invalid by itself."""
     if record.key_text is None or record.key_text != record.name:
         return refuse(rules.KEY_MISMATCH.code)
-    if (refused := partition_mismatch(record.key, work)) is not None:
+    if (refused := partition_mismatch(record.key, ctx)) is not None:
         return refused
     if record.validated is not None and record.validated.problem is not None:
         return malformed(record.validated.problem)
@@ -196,25 +196,25 @@ class Fleet:
             self.rows[key] = row
 
 
-def current_agent(agent_id: str, work: ProcessorContext) -> AvroValue | None:
+def current_agent(agent_id: str, ctx: ProcessorContext) -> AvroValue | None:
     """Return the current or last SummitAgent of an agent; it must not be changed."""
-    return _global_table(work).index(Fleet).rows.get(agent_id)
+    return _global_table(ctx).index(Fleet).rows.get(agent_id)
 
 
-def agent_version(agent_id: str, version: str, work: ProcessorContext) -> AvroValue | None:
+def agent_version(agent_id: str, version: str, ctx: ProcessorContext) -> AvroValue | None:
     """Return the SummitAgent of an accepted version; it must not be changed."""
-    row = current_agent(agent_id, work)
+    row = current_agent(agent_id, ctx)
     if row is not None and row["version"] == version:
         return row
-    return _global_table(work).get(composite(agent_id, version))
+    return _global_table(ctx).get(composite(agent_id, version))
 
 
-def unusable(row: AvroValue | None, work: ProcessorContext) -> Verdict | None:
+def unusable(row: AvroValue | None, ctx: ProcessorContext) -> Verdict | None:
     """Return the refusal if the agent of this row takes no calls."""
     if row is None:
-        return refuse(rules.AGENT_UNKNOWN.code, _AGENT_PATH, agentsSeen=agents_seen(work))
+        return refuse(rules.AGENT_UNKNOWN.code, _AGENT_PATH, agentsSeen=agents_seen(ctx))
     if row["state"] != AgentState.REGISTERED:
-        more = {**agent_members(row), "agentsSeen": agents_seen(work)}
+        more = {**agent_members(row), "agentsSeen": agents_seen(ctx)}
         return refuse(rules.AGENT_WITHDRAWN.code, _AGENT_PATH, **more)
     return None
 
@@ -224,10 +224,10 @@ def agent_members(row: AvroValue) -> dict[str, Any]:
     return {"manifestVersion": row["version"], "manifestHash": row["manifestHash"]}
 
 
-def agents_seen(work: ProcessorContext) -> list[int]:
+def agents_seen(ctx: ProcessorContext) -> list[int]:
     """Return the next offset per partition up to which the agents were read at the last look-up."""
-    return _global_table(work).index_positions()
+    return _global_table(ctx).index_positions()
 
 
-def _global_table(work: ProcessorContext) -> GlobalTable:
-    return work.global_table(SUMMIT_AGENTS_TABLE)
+def _global_table(ctx: ProcessorContext) -> GlobalTable:
+    return ctx.global_table(SUMMIT_AGENTS_TABLE)

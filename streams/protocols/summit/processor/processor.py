@@ -34,24 +34,24 @@ class SummitProcessor:
 
     declaration = SUMMIT_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         inputs = [_parse(message) for message in batch]
-        _preload(inputs, work)
+        _preload(inputs, ctx)
         manifests.load_rows(
-            [message for message in batch if message.topic is SUMMIT_MANIFESTS], work
+            [message for message in batch if message.topic is SUMMIT_MANIFESTS], ctx
         )
         for message, item in zip(batch, inputs, strict=True):
             if item is None:
-                manifests.judge(message, work)
+                manifests.judge(message, ctx)
             else:
-                _decide(item, record_context(message, work))
+                _decide(item, record_context(message, ctx))
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
-        _preload_timers(timers, work)
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
+        _preload_timers(timers, ctx)
         for timer in timers:
-            runs.fire_timer(timer, work)
+            runs.fire_timer(timer, ctx)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         """Raise ValueError: the limits of Summit 2 keep output records below all size limits."""
         raise ValueError(f"a record of {message.topic.name} causes {size} on {topic.name}")
 
@@ -91,17 +91,17 @@ def _dispatch(inbound: Inbound, ctx: DecisionContext) -> Verdict:
     return calls.judge(inbound, ctx)
 
 
-def _preload(inputs: Sequence[Inbound | None], work: ProcessorContext) -> None:
+def _preload(inputs: Sequence[Inbound | None], ctx: ProcessorContext) -> None:
     """Fetch the rows that a batch reads, in one call per table; this only saves time.
 
     inputs: None for a manifest.
     """
     sound = [item for item in inputs if item is not None and item.problem is None]
-    work.rows(SUMMIT_RUNS_TABLE).load([item.run_id for item in sound])
-    work.rows(SUMMIT_REPLIES_KNOWN).load(
+    ctx.rows(SUMMIT_RUNS_TABLE).load([item.run_id for item in sound])
+    ctx.rows(SUMMIT_REPLIES_KNOWN).load(
         [reply_key(item) for item in sound if isinstance(item, Reply)]
     )
 
 
-def _preload_timers(timers: Sequence[Timer], work: ProcessorContext) -> None:
-    work.rows(SUMMIT_RUNS_TABLE).load([timer.key for timer in timers])
+def _preload_timers(timers: Sequence[Timer], ctx: ProcessorContext) -> None:
+    ctx.rows(SUMMIT_RUNS_TABLE).load([timer.key for timer in timers])

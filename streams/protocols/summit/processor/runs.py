@@ -255,12 +255,12 @@ def _send_to_inbox(run: Run, call: AvroValue, id: str) -> None:
     run.ctx.send(SUMMIT_INBOX, run.agent_id, call, id)
 
 
-def fire_timer(timer: Timer, work: ProcessorContext) -> None:
+def fire_timer(timer: Timer, ctx: ProcessorContext) -> None:
     """Time out the run of a timer, unless it has ended or its due time differs."""
-    row = work.rows(SUMMIT_RUNS_TABLE).get(timer.key)
+    row = ctx.rows(SUMMIT_RUNS_TABLE).get(timer.key)
     if row is None:
         return
-    run = Run(row, timer_context(timer, row, work))
+    run = Run(row, timer_context(timer, row, ctx))
     if run.open and fires_at(row) == timer.due_ms:
         _time_out(run)
 

@@ -96,12 +96,12 @@ def refuse_schema(rule: str, errors: Errors, **more: Any) -> Verdict:
     return Verdict("rejected", rule, message, errors[0]["path"], errors, more=more)
 
 
-def partition_mismatch(key: str, work: ProcessorContext) -> Verdict | None:
+def partition_mismatch(key: str, ctx: ProcessorContext) -> Verdict | None:
     """Return the refusal of a record on another partition than its key's, else None.
 
     Its task does not have the rows of the key.
     """
-    if envelope.partition_mismatch(key.encode(), work.partition, work) is None:
+    if envelope.partition_mismatch(key.encode(), ctx.partition, ctx) is None:
         return None
     return refuse(rules.PARTITION_MISMATCH.code)
 

@@ -54,7 +54,9 @@ def audit(bench: Bench) -> list[dict[str, Any]]:
 
 def standings(bench: Bench, selection: Selection = ALL) -> list[RedriveStatus]:
     done = sent_back(bench.log, "acme.")
-    return [letter.standing for letter in dead_letters(bench.log, "acme.", selection, done)]
+    return [
+        dead_letter.standing for dead_letter in dead_letters(bench.log, "acme.", selection, done)
+    ]
 
 
 def verdicts(bench: Bench) -> list[tuple[str, str]]:
@@ -69,12 +71,12 @@ def _facts(bench: Bench) -> Sequence[LogRecord]:
 def test_a_dead_letter_is_sent_back_and_judged(bench: Bench, send_failing: FailingSender) -> None:
     (source,) = send_failing(idea(1))
     assert verdicts(bench) == []
-    ((letter, place),) = redrive(bench)
-    assert (letter.source, letter.code) == (source, "decide_failed")
+    ((dead_letter, place),) = redrive(bench)
+    assert (dead_letter.source, dead_letter.code) == (source, "decide_failed")
     assert place is not None
     assert verdicts(bench) == [(place, "accepted")]
     (fact,) = audit(bench)
-    assert (fact["dead_letter"], fact["source"]) == (letter.place, source)
+    assert (fact["dead_letter"], fact["source"]) == (dead_letter.place, source)
     assert (fact["operator"], fact["reason"], fact["topic"]) == (
         "ann",
         "mended",
@@ -86,18 +88,18 @@ def test_what_is_sent_is_what_came_and_says_whence(
     bench: Bench, send_failing: FailingSender
 ) -> None:
     send_failing(idea(1))
-    ((letter, place),) = redrive(bench)
+    ((dead_letter, place),) = redrive(bench)
     first, second = bench.records("apc.packets")
     assert (second.key, second.value) == (first.key, first.value)
     assert position(second) == place
-    added = [(REDRIVEN_FROM, letter.place.encode())]
+    added = [(REDRIVEN_FROM, dead_letter.place.encode())]
     assert list(second.headers) == [*first.headers, *added]
 
 
 def test_a_second_redrive_sends_nothing(bench: Bench, send_failing: FailingSender) -> None:
     send_failing(idea(1), idea(2))
     assert [place is not None for _, place in redrive(bench)] == [True, True]
-    assert [letter.standing for letter, _ in redrive(bench)] == [
+    assert [dead_letter.standing for dead_letter, _ in redrive(bench)] == [
         RedriveStatus.DONE,
         RedriveStatus.DONE,
     ]
@@ -174,8 +176,8 @@ def test_a_failed_transaction_says_what_to_do(
 
 def test_bytes_that_nobody_reads_stay(bench: Bench) -> None:
     bench.send_bytes("apc.packets", b"else")
-    ((letter, place),) = redrive(bench)
-    assert (letter.standing, place) == (RedriveStatus.UNDECODABLE, None)
+    ((dead_letter, place),) = redrive(bench)
+    assert (dead_letter.standing, place) == (RedriveStatus.UNDECODABLE, None)
 
 
 def test_masked_text_stays(bench: Bench) -> None:
@@ -213,8 +215,8 @@ def test_only_what_is_wanted_is_sent(bench: Bench, send_failing: FailingSender) 
     bench.send_bytes("sap.tasks", b"else")
     assert len(standings(bench, Selection(topics=frozenset({"apc.packets"})))) == 2
     assert len(standings(bench, Selection(codes=frozenset({"frame_unknown"})))) == 1
-    ((letter, _),) = redrive(bench, Selection(places=frozenset({sources[1]})))
-    assert letter.source == sources[1]
+    ((dead_letter, _),) = redrive(bench, Selection(places=frozenset({sources[1]})))
+    assert dead_letter.source == sources[1]
 
 
 def test_a_topic_without_dead_letters_is_wrong_usage(bench: Bench) -> None:

@@ -63,5 +63,5 @@ def test_a_record_that_still_fails_would_be_a_dead_letter_again(
 
 def test_bytes_that_nobody_reads_are_not_tried(bench: Bench, tmp_path: Path) -> None:
     bench.send_bytes("apc.packets", b"else")
-    ((letter, verdict),) = dry(bench, tmp_path / "dry")
-    assert (letter.standing, verdict) == (RedriveStatus.UNDECODABLE, None)
+    ((dead_letter, verdict),) = dry(bench, tmp_path / "dry")
+    assert (dead_letter.standing, verdict) == (RedriveStatus.UNDECODABLE, None)

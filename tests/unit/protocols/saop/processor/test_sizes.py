@@ -38,8 +38,8 @@ class Desk:
     def _read(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return [self.rows.get(key) for key in keys]
 
-    def keep(self, work: StepContext) -> list[Output]:
-        effects = work.encode()
+    def keep(self, ctx: StepContext) -> list[Output]:
+        effects = ctx.encode()
         self.rows.update(effects.rows)
         return effects.outputs
 

@@ -38,15 +38,15 @@ def evolve(row: AvroValue | None, answer: Mapping[str, Any]) -> AvroValue:
 class PingProcessor:
     declaration = PING_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         for message in batch:
             cause = position(message.record)
-            _decide(Decision(work, cause, message.record.timestamp), message.value)
+            _decide(Decision(ctx, cause, message.record.timestamp), message.value)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         """There are no timers."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
     def dead_letter(
