@@ -114,7 +114,7 @@ SHAPE_RULES = (
         ),
         Edit(
             "schemas/asap/validate.py",
-            "def _ids(envelope: JsonObject) -> Iterator[Problem]:\n",
+            "def _check_ids(envelope: JsonObject) -> Iterator[Problem]:\n",
             f"""\
     if envelope["sender"].endswith(":nobody"):
         yield Problem("name_reserved", "/sender", "{RESERVED}")
@@ -134,7 +134,7 @@ SHAPE_RULES = (
             '    method = call.get("method")\n',
             f"""\
     if call.get("caller") == "nobody":
-        check.broken(rules.NAME_RESERVED, ("caller",), "is no name to use: {RESERVED}")
+        check.add_problem(rules.NAME_RESERVED, ("caller",), "is no name to use: {RESERVED}")
 """,
         ),
     ),
@@ -149,7 +149,7 @@ SHAPE_RULES = (
             "def _check_shape(check: Checker, reply: JsonObject) -> None:\n",
             f"""\
     if reply["runId"] == "nobody":
-        check.broken(rules.REPLY_RESERVED, ("runId",), "is no name to use: {RESERVED}")
+        check.add_problem(rules.REPLY_RESERVED, ("runId",), "is no name to use: {RESERVED}")
 """,
         ),
     ),
@@ -223,7 +223,8 @@ POLICY_RULES = (
         ),
         Edit(
             "streams/protocols/asap/processor/admission.py",
-            "    refused = manifests.refusal(command, ctx) or manifests.unskilled(command, ctx)\n",
+            "    refusal = manifests.recipient_refusal(command, ctx)"
+            " or manifests.skill_refusal(command, ctx)\n",
             f"""\
     if command.sender.endswith(":suspended"):
         return verdicts.refuse("name_suspended", "{SUSPENDED}")
