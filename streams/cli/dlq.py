@@ -118,7 +118,7 @@ def redrive(
       headrace dlq redrive --topic apc.packets --code decide_failed --dry-run
       headrace dlq redrive --topic apc.packets --code decide_failed --rate 50
     """
-    from streams.cli import dlq_redrive
+    from streams.cli import dlq_redrive_rows
     from streams.ops.redrive import RedriveRequest, Selection
 
     settings = Settings.load()
@@ -129,10 +129,10 @@ def redrive(
     selection.check()
     with common.connect(settings) as log:
         if dry_run:
-            rows = dlq_redrive.dry_run(log, settings, selection)
+            rows = dlq_redrive_rows.dry_run(log, settings, selection)
         else:
-            request = RedriveRequest(operator or dlq_redrive.user_name(), reason, rate)
-            rows = dlq_redrive.run(log, settings, selection, request)
-        clean = dlq_redrive.show(rows, as_json)
+            request = RedriveRequest(operator or dlq_redrive_rows.user_name(), reason, rate)
+            rows = dlq_redrive_rows.run(log, settings, selection, request)
+        clean = dlq_redrive_rows.show(rows, as_json)
     if not clean:
         raise SystemExit(1)

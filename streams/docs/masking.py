@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.docs.markdown import codes, fenced, grid
-from streams.masking import words
+from streams.masking import vocabulary
 from streams.masking.rules import ALL, NO_LETTER_OR_DIGIT, B, Rule
 
 _INTRODUCTION = """\
@@ -38,18 +38,18 @@ not behind a letter or digit. Where a pattern has a group `secret`, only that is
 
 def _keys() -> str:
     rows = (
-        ("secret, at the end of a key", codes(words.SECRET_ENDINGS)),
-        ("secret, as the last part of a key", codes((words.SECRET_PART,))),
-        ("secret, as a header", codes(words.HEADER_KEYS)),
-        ("not secret, before `token`", codes((*words.VOCABULARY, *words.COUNTED))),
-        ("not secret, when they hold a path", codes(words.DIRECTORY_KEYS)),
-        ("may look random, at the end of a key", codes(words.PUBLIC_ENDINGS)),
-        ("may look random, as the last part of a key", codes(words.PUBLIC_PARTS)),
+        ("secret, at the end of a key", codes(vocabulary.SECRET_ENDINGS)),
+        ("secret, as the last part of a key", codes((vocabulary.SECRET_PART,))),
+        ("secret, as a header", codes(vocabulary.HEADER_KEYS)),
+        ("not secret, before `token`", codes((*vocabulary.VOCABULARY, *vocabulary.COUNTED))),
+        ("not secret, when they hold a path", codes(vocabulary.DIRECTORY_KEYS)),
+        ("may look random, at the end of a key", codes(vocabulary.PUBLIC_ENDINGS)),
+        ("may look random, as the last part of a key", codes(vocabulary.PUBLIC_PARTS)),
     )
     return (
         "\nEndings are compared in lower case, without `_`, `.` and `-`.\n\n"
         f"{grid(('what a key says of its value', 'words'), rows)}"
-        f"\n{_NEVER.rstrip()} {codes(words.LITERALS)}.\n"
+        f"\n{_NEVER.rstrip()} {codes(vocabulary.LITERALS)}.\n"
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from streams.engine import crash_points, faust_host
+from streams.engine.certificates import check_trust
 from streams.engine.clock import WorkerClock, wall_ms
 from streams.engine.global_tables import GlobalTables, replicated_tables
 from streams.engine.log import Log
@@ -19,7 +20,6 @@ from streams.engine.processor import Processor
 from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.engine.task import Task, group_of
 from streams.engine.tasks import TaskSet
-from streams.engine.trust import check_trust
 from streams.errors import StoreFailed, TopicsMismatch
 from streams.log.connecting import connect
 from streams.registry.binding import use_registry

@@ -33,9 +33,9 @@ from streams.errors import (
     TopicsMismatch,
 )
 from streams.gateway.app import create_app
+from streams.gateway.http_protocol import BoundedProtocol
 from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
 from streams.gateway.live_tail import TailHub
-from streams.gateway.protocol import BoundedProtocol
 from streams.log import connecting
 from streams.registry.binding import use_registry
 from streams.registry.ids import RegistryIds

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 
-from streams.masking.words import IMAGE_BEGINNINGS, PUBLIC_BEGINNINGS
+from streams.masking.vocabulary import IMAGE_BEGINNINGS, PUBLIC_BEGINNINGS
 
 MIN_LENGTH = 24  # characters
 MIN_BITS = 4.0  # per character

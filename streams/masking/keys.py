@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from streams.masking import words
+from streams.masking import vocabulary
 
 _PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 MAX_LENGTH = 128  # characters at the end of a key that are read
@@ -31,9 +31,9 @@ class Key(NamedTuple):
     public: bool
 
 
-_COMMON = "|".join((*words.VOCABULARY, *words.COUNTED))
-_CAPITAL = "|".join(word.capitalize() for word in (*words.VOCABULARY, *words.COUNTED))
-_COUNTED = "|".join(words.COUNTED)
+_COMMON = "|".join((*vocabulary.VOCABULARY, *vocabulary.COUNTED))
+_CAPITAL = "|".join(word.capitalize() for word in (*vocabulary.VOCABULARY, *vocabulary.COUNTED))
+_COUNTED = "|".join(vocabulary.COUNTED)
 # As a part of the key, not as the end of a longer word: `next_token`, `nextToken`, but not
 # `developer_token`; a key in one piece has no parts, so there the end decides (`costpertoken`).
 _COUNTABLE = re.compile(
@@ -46,15 +46,17 @@ _SEPARATORS = str.maketrans("", "", "_.-")
 
 
 def _role(key: str, form: str, last: str) -> Role:
-    if key.rpartition(".")[2].lower() in words.HEADER_KEYS:
+    if key.rpartition(".")[2].lower() in vocabulary.HEADER_KEYS:
         return Role.HEADER
-    if form in words.DIRECTORY_KEYS:
+    if form in vocabulary.DIRECTORY_KEYS:
         return Role.DIRECTORY
     if form == "token":
         return Role.TOKEN
-    if last == words.BASIC_PART:
+    if last == vocabulary.BASIC_PART:
         return Role.BASIC
-    if _PASS.search(key) or (form.endswith(words.SECRET_ENDINGS) and not _COUNTABLE.search(key)):
+    if _PASS.search(key) or (
+        form.endswith(vocabulary.SECRET_ENDINGS) and not _COUNTABLE.search(key)
+    ):
         return Role.SECRET
     return Role.PLAIN
 
@@ -63,7 +65,7 @@ def _role(key: str, form: str, last: str) -> Role:
 def _classify(key: str) -> Key:
     form = key.lower().translate(_SEPARATORS)
     last = re.split(r"[_.-]+", key.lower().strip("_.-"))[-1]
-    public = form.endswith(words.PUBLIC_ENDINGS) or last in words.PUBLIC_PARTS
+    public = form.endswith(vocabulary.PUBLIC_ENDINGS) or last in vocabulary.PUBLIC_PARTS
     return Key(_role(key, form, last), public)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from streams.masking import words
+from streams.masking import vocabulary
 
 
 class RuleKind(StrEnum):
@@ -274,7 +274,7 @@ ASSIGNMENT = Rule(
     "assignment",
     RuleKind.KEY,
     "a value assigned to a secret key",
-    words=("pass", *(word for word in words.SECRET_ENDINGS if not word.startswith("pass"))),
+    words=("pass", *(word for word in vocabulary.SECRET_ENDINGS if not word.startswith("pass"))),
     masked=(
         "DB_PASSWORD=«hunter2»",
         '{"api_key": "«a b»", "secretKey": «1234»}',

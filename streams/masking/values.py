@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from streams.masking import words
+from streams.masking import vocabulary
 
 # One or three quotes after any number of backslashes; some languages have a prefix before them.
 _OPENING = re.compile(
@@ -24,7 +24,7 @@ def _up_to(also: str) -> re.Pattern[str]:
 _BARE, _IN_JSON, _IN_QUERY = _up_to(""), _up_to(r",}\]"), _up_to("&#")
 
 _NO_SECRET = re.compile(
-    rf"(?i:{'|'.join(words.LITERALS)})"
+    rf"(?i:{'|'.join(vocabulary.LITERALS)})"
     r"|[*•xX.]+"
     r"|[!-/:-@\[-`{-~…\s]*"
     r"|\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9])"
@@ -33,8 +33,8 @@ _NO_SECRET = re.compile(
 )
 # Types and literals in printed code, texts that tools print instead of a value, placeholders.
 _CODE = re.compile(
-    rf"&?(?:(?i:{'|'.join(words.TYPES)})|Optional\[[^\]]{{0,128}}\])(?=[ \t]*(?:[,)\];=|]|$))"
-    rf"|\((?:{'|'.join(words.HIDDEN)})\)"
+    rf"&?(?:(?i:{'|'.join(vocabulary.TYPES)})|Optional\[[^\]]{{0,128}}\])(?=[ \t]*(?:[,)\];=|]|$))"
+    rf"|\((?:{'|'.join(vocabulary.HIDDEN)})\)"
     r"|\$[A-Za-z_][A-Za-z0-9_]*(?=[,)\]};]+(?:\s|$))"
     r"|(?:<[A-Za-z][A-Za-z0-9 _-]{0,128}>|\$?\{\{[^{}]{0,128}\}\})(?=[\s\"'`,;)]|$)"
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from schemas import ShapeError
 from schemas.asap import derived_id
 from streams.api.problems import Response
-from streams.api.protocol import PlayContext
+from streams.api.query_side import PlayContext
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor

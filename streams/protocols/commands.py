@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.engine.processor import Processor
-from streams.processing.protocol import CommandSide
+from streams.processing.command_side import CommandSide
 from streams.protocols.apc.command_side import APC
 from streams.protocols.asap.command_side import ASAP
 from streams.protocols.saop.command_side import SAOP

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.api.protocol import QuerySide
+from streams.api.query_side import QuerySide
 from streams.protocols.apc.query_side import APC
 from streams.protocols.asap.query_side import ASAP
 from streams.protocols.saop.query_side import SAOP

@@ -16,7 +16,7 @@ from tests.data.test_requirements import EXTRAS, PROJECT, ROOT, names
 
 BASE = names(PROJECT["dependencies"])
 NOT_IMPORTED = {
-    "httptools": "uvicorn's parser, whose protocol streams/gateway/protocol.py extends",
+    "httptools": "uvicorn's parser, whose protocol streams/gateway/http_protocol.py extends",
 }
 EXTRA_MODULES = {"container": {"streams/ops/broker/container.py"}}
 """The modules that may import what only that extra installs."""

@@ -14,7 +14,7 @@ from aiokafka.protocol.group import HeartbeatRequest
 from faust.transport.drivers import aiokafka as driver
 
 from streams.engine.faust_host.app import HostApp
-from streams.engine.faust_host.sessions import SessionConsumer
+from streams.engine.faust_host.fetch_sessions import SessionConsumer
 from streams.engine.records import TopicPartition
 from streams.settings.kafka_security import for_aiokafka
 

@@ -6,8 +6,8 @@ import ipaddress
 from collections.abc import Iterator
 from contextlib import closing
 
+from streams.engine.certificates import check_trust
 from streams.engine.kafka import KafkaLog
-from streams.engine.trust import check_trust
 from streams.errors import AccessDenied, HeadraceError, SettingsError, TlsFailed
 from streams.log.connecting import connect
 from streams.ops.broker import status

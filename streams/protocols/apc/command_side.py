@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.apc import rules
-from streams.processing.protocol import CommandSide
+from streams.processing.command_side import CommandSide
 from streams.protocols.apc import checks, ingress, row_checks
 from streams.protocols.apc.fold import FOLD
 from streams.protocols.apc.lineage import ApcLineageProcessor

@@ -4,7 +4,7 @@
 |----------------------------------------------|--------------------------------------------|
 | state, session_id, packet_id                 | ApcPacketState as on its topic             |
 | fact, session_id, packet_id, position        | ApcEvent as on its topic                   |
-| packet, packet_id, session_id                | `packet_rows.Summary`, from the verdict    |
+| packet, packet_id, session_id                | `packet_summaries.Summary`, from verdict   |
 | all / session, id / run, id, … position      | key of that summary                        |
 | coordination, session_id, [agent_id]         | ApcCoordination as on its topic            |
 | throttle, session, run, generation, protocol, swarm | ApcThrottle as on its topic         |
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from schemas.projection import Projection
 from streams.engine.records import Record
-from streams.protocols.apc.packet_rows import FACTS, lineage_members, summary_of
+from streams.protocols.apc.packet_summaries import FACTS, lineage_members, summary_of
 from streams.protocols.apc.queries.lineage import tally as lineage
 from streams.protocols.apc.queries.lineage.universe import store_decision
 from streams.views.changes import WriteBatch

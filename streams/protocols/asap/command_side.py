@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.asap import rules
-from streams.processing.protocol import CommandSide
+from streams.processing.command_side import CommandSide
 from streams.protocols.asap import checks, ingress, row_checks
 from streams.protocols.asap.fold import FOLD
 from streams.protocols.asap.processor import AsapProcessor

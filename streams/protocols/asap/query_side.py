@@ -7,7 +7,7 @@ from typing import Any
 
 from streams.api.description import Description
 from streams.api.problems import Response
-from streams.api.protocol import PlayContext, QuerySide
+from streams.api.query_side import PlayContext, QuerySide
 from streams.protocols.asap import routes
 from streams.protocols.asap.filling import FILLING
 from streams.protocols.asap.queries.rows import FOLLOWED, verdict_key

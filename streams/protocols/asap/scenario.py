@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from streams.api.media import body_bytes
 from streams.api.problems import Response
-from streams.api.protocol import PlayContext
+from streams.api.query_side import PlayContext
 from streams.asap.blocking import run_without_loop
 from streams.asap.on_log import service_server
 from streams.engine.records import position

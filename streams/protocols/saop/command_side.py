@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas.rtes import rules as rtes_rules
 from schemas.saop import rules
-from streams.processing.protocol import CommandSide
+from streams.processing.command_side import CommandSide
 from streams.protocols.saop import checks, ingress, rewind_checks
 from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.processor import SaopProcessor

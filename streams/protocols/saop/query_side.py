@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas.rtes.models import NAMES
 from streams.api.description import Description
-from streams.api.protocol import LiveTail, QuerySide
+from streams.api.query_side import LiveTail, QuerySide
 from streams.protocols.saop import routes, rtes_routes
 from streams.protocols.saop.filling import FILLING
 from streams.protocols.saop.queries.rows import FOLLOWED

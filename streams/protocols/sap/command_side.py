@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.sap import rules
-from streams.processing.protocol import CommandSide
+from streams.processing.command_side import CommandSide
 from streams.protocols.sap import checks, constitution, ingress, row_checks
 from streams.protocols.sap.cache import SapCacheProcessor
 from streams.protocols.sap.fold import FOLD

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.api.description import Description
-from streams.api.protocol import QuerySide
+from streams.api.query_side import QuerySide
 from streams.protocols.sap import routes
 from streams.protocols.sap.queries.rows import FOLLOWED
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.summit import rules
-from streams.processing.protocol import CommandSide
+from streams.processing.command_side import CommandSide
 from streams.protocols.summit import checks, ingress, row_checks
 from streams.protocols.summit.fold import FOLD
 from streams.protocols.summit.processor import SummitProcessor

@@ -7,7 +7,7 @@ from typing import Any
 
 from streams.api.description import Description
 from streams.api.problems import Response
-from streams.api.protocol import PlayContext, QuerySide
+from streams.api.query_side import PlayContext, QuerySide
 from streams.protocols.summit import routes
 from streams.protocols.summit.queries.rows import FOLLOWED
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from streams.api.media import JSON_TYPE, body_bytes, check_type
 from streams.api.problems import Response, error_response, problem
-from streams.api.protocol import PlayContext
+from streams.api.query_side import PlayContext
 from streams.api.route import Refused
 from streams.asap.blocking import run_without_loop
 from streams.engine.records import Output, position

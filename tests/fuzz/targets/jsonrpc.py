@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.asap import Capability, Endpoint, Manifest, derived_id
-from streams.api.protocol import PlayContext
+from streams.api.query_side import PlayContext
 from streams.asap.blocking import run_without_loop
 from streams.asap.on_log import service_server
 from streams.asap.registry import create_default_registry

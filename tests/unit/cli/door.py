@@ -11,7 +11,7 @@ from schemas.asap import generate_id
 from streams.agents import EchoAgent
 from streams.agents.summit.__main__ import manifest_of
 from streams.api.problems import Response
-from streams.api.protocol import PlayContext
+from streams.api.query_side import PlayContext
 from streams.demo.system_client import PATHS
 from streams.engine.records import Output, Record
 from streams.protocols.asap.scenario import answer

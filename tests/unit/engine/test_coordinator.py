@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
-from streams.engine.faust_host.sessions import coordinator_of
+from streams.engine.faust_host.fetch_sessions import coordinator_of
 
 GROUP = 0
 """The kind of a coordinator."""

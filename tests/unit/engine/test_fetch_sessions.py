@@ -14,7 +14,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.engine.faust_host.sessions import FetchSessions
+from streams.engine.faust_host.fetch_sessions import FetchSessions
 
 UNKNOWN_SESSION, INVALID_EPOCH = 70, 71
 MAX_BYTES = 4096

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from streams.engine.trust import check_trust
+from streams.engine.certificates import check_trust
 from streams.errors import TlsFailed
 from streams.ops.doctor import services
 from streams.ops.doctor.findings import Level

@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from streams.gateway.protocol import BoundedProtocol
+from streams.gateway.http_protocol import BoundedProtocol
 from tests.processes import wait_for
 
 PATIENCE_S = 60

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from streams.masking import Masker, words
+from streams.masking import Masker, vocabulary
 
 MASKER = Masker()
 TOKEN = "[REDACTED:assignment]"
 SECRET_KEYS = [
-    *words.SECRET_ENDINGS,
+    *vocabulary.SECRET_ENDINGS,
     *("DB_PASSWORD", "dbPassword", "db.password", "x-api-key", "API-KEY", "apiKey", "pass-word"),
     *("aws_secret_access_key", "SecretAccessKey", "csrfToken", "id_token", "_authToken"),
     *("pass", "db_pass", "dbPass", "MYSQL_PASS", "smtp.pass", "SECRET_KEY_BASE", "X-Vault-Token"),
@@ -20,9 +20,9 @@ SECRET_KEYS = [
 OTHER_KEYS = [
     *("tokens", "max_tokens", "secrets", "credentials", "passport", "bypass", "compass", "PASSED"),
     *("password_hash", "token_type", "secret_name", "public_key", "primary_key", "key", "user"),
-    *(f"{word}_token" for word in (*words.VOCABULARY, *words.COUNTED)),
-    *(f"my.{word}Token" for word in (*words.VOCABULARY, *words.COUNTED)),
-    *(f"page{word.title()}Token" for word in words.COUNTED),
+    *(f"{word}_token" for word in (*vocabulary.VOCABULARY, *vocabulary.COUNTED)),
+    *(f"my.{word}Token" for word in (*vocabulary.VOCABULARY, *vocabulary.COUNTED)),
+    *(f"page{word.title()}Token" for word in vocabulary.COUNTED),
     *("cost_per_token", "costpertoken", "msPerToken", "NEXT_TOKEN", "firsttoken"),
 ]
 SEPARATORS = ["=", ":", "=>", ":=", "==", " = ", " : ", " => ", "\t:=\t", "= ", ": "]
@@ -86,7 +86,7 @@ def test_values_that_are_no_secret(value: str) -> None:
         assert MASKER.text(text) == text
 
 
-@pytest.mark.parametrize("word", [*words.TYPES, "Optional[str]", "Optional[Secret]", "&str"])
+@pytest.mark.parametrize("word", [*vocabulary.TYPES, "Optional[str]", "Optional[Secret]", "&str"])
 @pytest.mark.parametrize("after", [",", ")", "]", ";", " = None", "", " | None"])
 def test_types_and_literals_in_code(word: str, after: str) -> None:
     for text in (f"f(token: {word}{after}", f"password: {word}{after}"):

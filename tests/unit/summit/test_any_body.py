@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from schemas import ShapeError
 from schemas.summit import read_json, rules
-from streams.api.protocol import PlayContext
+from streams.api.query_side import PlayContext
 from streams.asap.blocking import run_without_loop
 from streams.engine.records import Output, Record
 from streams.gateway.http_response import dump_json

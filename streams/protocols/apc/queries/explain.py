@@ -11,7 +11,7 @@ import orjson
 from schemas import apc, decode, to_json
 from schemas.apc.vocabulary import RunPhase, TransferMode
 from streams.errors import NotFound
-from streams.protocols.apc import packet_rows as packets
+from streams.protocols.apc import packet_summaries as packets
 from streams.protocols.apc.processor.throttling import decay_record
 from streams.protocols.apc.processor.transfer_checks import (
     FAIL,

@@ -13,7 +13,7 @@ from schemas.json_mapping.json_form import open_json
 from schemas.projection import Projection
 from streams.engine.headers import iso
 from streams.errors import NotFound
-from streams.protocols.apc import packet_rows as packets
+from streams.protocols.apc import packet_summaries as packets
 from streams.views.keys import key
 from streams.views.pages import page_of, rows_of
 from streams.views.parse import QueryParams

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.ping import rules
-from streams.processing.protocol import CommandSide
+from streams.processing.command_side import CommandSide
 from streams.protocols.ping import checks, ingress
 from streams.protocols.ping.fold import FOLDING
 from streams.protocols.ping.processor import PingProcessor

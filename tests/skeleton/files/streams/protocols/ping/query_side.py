@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.api.description import Description
-from streams.api.protocol import QuerySide
+from streams.api.query_side import QuerySide
 from streams.protocols.ping.projection import FOLLOWED
 from streams.protocols.ping.routes import ROUTES
 
