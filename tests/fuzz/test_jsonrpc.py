@@ -36,12 +36,12 @@ def fail(*args: Any, **kwargs: Any) -> Any:
 @pytest.mark.parametrize(
     ("owner", "name", "data"),
     [
-        (AsapServer, "_served", b"\0" + SEND),
-        (AsapServer, "_served", b"\1" + SEND),
+        (AsapServer, "_serve", b"\0" + SEND),
+        (AsapServer, "_serve", b"\1" + SEND),
         (AsapServer, "_label", b"\0" + SEND),
         (queries, "answer", b"\2" + STATUS),
         (queries, "answer", b"\2[" + STATUS + b"]"),
-        (commands, "outcome", b"\5" + INVOKE),
+        (commands, "await_outcome", b"\5" + INVOKE),
     ],
 )
 def test_a_method_that_raises_is_found(

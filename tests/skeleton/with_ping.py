@@ -45,10 +45,10 @@ ENTRIES = (
 COMMAND = Entry(
     "streams/cli/commands.py",
     "",
-    "SURFACES",
-    """Surface(
+    "BY_PROTOCOL",
+    """ProtocolCommands(
         "ping",
-        {"ping": Lazy("ping.show", "Show a ping.")},
+        {"ping": CommandEntry("ping.show", "Show a ping.")},
         topics=("ping.pings",),
         kinds=("ping.ping",),
     )""",
