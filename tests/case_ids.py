@@ -4,12 +4,13 @@
 
 Both are files that `pytest --collect-only --quiet` printed.  A case may have moved: each line of
 `moved_cases.txt`, beside this file, has the beginning of an id before and after; `-` stands for
-cases that follow the files of the product, one for each.  Exits with 1 when cases are missing, and
-prints them.
+cases that follow the files of the product, one for each; `old=new` is a parameter that was renamed,
+whose name pytest writes into ids (`[old0-…]`).  Exits with 1 when cases are missing, and prints them.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,9 @@ def current_id(case: str, moves: Moves) -> str | None:
     """Return the id that a case has now; None if its test follows the files of the product."""
     for before, after in moves:
         if case.startswith(before):
+            old, equals, new = after.partition("=")
+            if equals:
+                return re.sub(rf"(?<=[\[-]){old}(?=\d)", new, case)
             return None if after == FOLLOWS_FILES else after + case[len(before) :]
     return case
 
