@@ -4,8 +4,8 @@
 
 Both are files that `pytest --collect-only --quiet` printed.  A case may have moved: each line of
 `moved_cases.txt`, beside this file, has the beginning of an id before and after; `-` stands for
-cases that follow the files of the product, one for each; `old=new` is a parameter that was renamed,
-whose name pytest writes into ids (`[old0-…]`).  Exits with 1 when cases are missing, and prints them.
+cases that follow the files of the product, one for each; `old=new` is a renamed parameter, whose
+name pytest writes into ids (`[old0-…]`).  Exits with 1 when cases are missing, and prints them.
 """
 
 from __future__ import annotations
