@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Union
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, Strict, WithJsonSchema
 
@@ -167,7 +169,7 @@ if TYPE_CHECKING:
     Payload = EventPayload
 else:
     Payload = Annotated[
-        Union[tuple(each.model for each in EVENT_TYPES)],  # noqa: UP007
+        reduce(or_, (each.model for each in EVENT_TYPES)),
         Field(discriminator="type"),
     ]
 

@@ -64,7 +64,7 @@ class AccessRule(NamedTuple):
     """The access rule of a route.
 
     roles: the token must have one of them.  rule: the rule code of the refusal.
-    own: the endpoint checks access itself, by the rules of its protocol.
+    checked_by_endpoint: the endpoint checks access itself, by the rules of its protocol.
     """
 
     roles: tuple[Role, ...]

@@ -68,7 +68,7 @@ class Batch:
     """The output of one transaction.
 
     records: how many inputs or timers it decided; poison: how many of them raised.
-    timers: whether it fired timers.  judged: inputs or timers decided, by processor.
+    timers: whether it fired timers.  decided: inputs or timers decided, by processor.
     decide_s: how long that took.
     """
 

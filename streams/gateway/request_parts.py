@@ -17,7 +17,7 @@ async def read_body(
 ) -> bytes:
     """Return the body of the request.
 
-    most: the limit in bytes.  types: allowed media types; None allows any.
+    types: allowed media types; None allows any.
     Raises Refused: 408, 413, 415; starlette.requests.ClientDisconnect.
     """
     if types is not None:

@@ -24,6 +24,11 @@ def _description(text: str) -> ConfigDict:
     return ConfigDict(json_schema_extra={"description": text})
 
 
+def _record_of(topic: Topic) -> str:
+    assert topic.record is not None
+    return topic.record
+
+
 class Row(NamedTuple):
     """The JSON form of one record."""
 
@@ -32,8 +37,7 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, topic: Topic) -> Self:
         """Return the record of a topic.  Raises AssertionError for a topic of raw bytes."""
-        assert topic.record is not None
-        return cls(topic.record)
+        return cls(_record_of(topic))
 
 
 class Page(NamedTuple):
@@ -44,8 +48,7 @@ class Page(NamedTuple):
     @classmethod
     def of(cls, topic: Topic) -> Self:
         """Return a page of a topic's records.  Raises AssertionError for a topic of raw bytes."""
-        assert topic.record is not None
-        return cls(topic.record)
+        return cls(_record_of(topic))
 
 
 class Extended(NamedTuple):

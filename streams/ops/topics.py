@@ -24,7 +24,8 @@ class TopicStatus(StrEnum):
 class PlannedTopic(NamedTuple):
     """A declared topic and its state on a log.
 
-    name: in full, with the prefix.  found: its partitions on the log, None if it is missing.
+    name: in full, with the prefix.  partitions: as declared.
+    existing_partitions: those on the log, None if the topic is missing.
     """
 
     topic: Topic

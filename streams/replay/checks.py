@@ -23,9 +23,9 @@ Problems = Iterator[tuple[ViolationKind, str]]
 class CheckContext(NamedTuple):
     """The context of a check.
 
-    partitions: P.  seen: what the checks of earlier facts stored.  promised, kept: facts by what
-    they promise, and the outcomes of these promises.  command: returns the value of the command at
-    a position.  owed: rows that must exist.
+    partitions: P.  seen: what the checks of earlier facts stored.  promised: facts by what
+    they promise.  outcomes: the outcomes of these promises.  command: returns the value of the
+    command at a position.  owed: rows that must exist.
     """
 
     partitions: int

@@ -30,7 +30,7 @@ class ViolationKind(StrEnum):
 class Violation(NamedTuple):
     """One violation.
 
-    place: a position on the log, or table and row key.  told: one sentence for people.
+    place: a position on the log, or table and row key.  message: one sentence.
     """
 
     fault: ViolationKind

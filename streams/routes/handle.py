@@ -39,7 +39,7 @@ class Routes:
 
     clock: returns ms since the epoch.  wait_s: the limit of `?after=`.
     append: appends records (default: the log's own append).
-    rest: runs the processors until idle, before a response that is waited for.
+    run_until_idle: runs the processors until idle, before a response that is waited for.
     """
 
     view: View

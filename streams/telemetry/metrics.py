@@ -15,7 +15,7 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 class MetricDeclaration(NamedTuple):
     """A metric's declaration.
 
-    name: as exported.  asked: the value is read at each export, not counted.
+    name: as exported.  read_at_export: the value is read at each export, not counted.
     """
 
     name: str

@@ -76,7 +76,7 @@ class Speaker:
         )
 
     def save(self, change: Json, *, to_requester: bool = False) -> Json:
-        """change: of the snapshot extension.  told: the requester hears of it."""
+        """change: of the snapshot extension.  to_requester: the requester receives it too."""
         recipient = self.requester if to_requester else SERVICE
         extensions = {SNAPSHOT: change}
         return self.update("working", "progress", recipient=recipient, extensions=extensions)

@@ -64,7 +64,7 @@ class AsapState:
     seen: dict[tuple[str, str, str], tuple[str, int | None]] = field(default_factory=dict)
 
     def expected(self, command: Entry, rule: str) -> Expected:
-        """found: the rule that it was given, which depends on other keys for a request."""
+        """rule: that of the verdict, which depends on other keys for a request."""
         envelope, key = command.value, record_key(command.value)
         problems = asap.validate(envelope)
         if problems:

@@ -79,7 +79,7 @@ def _correlation(request: Json) -> str | None:
 
 
 def check_summit(body: bytes, status: int, text: bytes | None, max_requests: int) -> None:
-    """text: the answer to a body, None for an empty one.  most: requests in a batch."""
+    """text: the answer to a body, None for an empty one.  max_requests: in a batch."""
     if body.count(b"[") + body.count(b"{") > _SURE:
         _check_all(_read(text) if text else [])
         return

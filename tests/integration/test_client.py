@@ -262,11 +262,9 @@ def test_a_cursor_goes_on_over_the_other_way(client: Open, session: str, whole: 
             await kafka.send("rtes.raw", [event(session, n) for n in range(1, 13)])
             for hr in (kafka, http, kafka, http):
                 async with hr.tail("rtes.events", start=cursor, **filters) as stream:
-                    of_session = [
-                        r for r in await take(stream, 3) if r.value["session_id"] == session
-                    ]
-                assert len(of_session) == 3
-                cursor = of_session[-1].cursor
+                    read = [r for r in await take(stream, 3) if r.value["session_id"] == session]
+                assert len(read) == 3
+                cursor = read[-1].cursor
             async with kafka.tail("rtes.events", start=cursor, **filters) as stream:
                 assert stream.cursor == cursor
 

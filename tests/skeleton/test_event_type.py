@@ -11,7 +11,7 @@ import pytest
 from tests.skeleton.with_event_type import NAME, WithEventType
 
 SECRET = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
-EVENT = {
+EVENT: dict[str, Any] = {
     "event_id": "00000000-0000-4000-8000-000000000001",
     "session_id": "s1",
     "payload": {
@@ -65,7 +65,7 @@ def test_an_event_of_it_is_masked_decided_and_recorded(version: WithEventType) -
 
 def test_it_is_checked_and_documented(version: WithEventType) -> None:
     bad = version.home / "bad.json"
-    payload = {**EVENT["payload"], "masked": "no"}  # type: ignore[dict-item]
+    payload = {**EVENT["payload"], "masked": "no"}
     bad.write_text(json.dumps({**EVENT, "payload": payload}), encoding="utf-8")
     result = version.run("streams.cli", "validate", "rtes.event", str(bad))
     assert result.returncode == 1

@@ -7,6 +7,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from schemas.apc import ANTI_DRIFT_CHECKS
 from streams.demo.fleet_simulation.world import SWARMS, Protocol
 
 Json = dict[str, Any]
@@ -15,16 +16,6 @@ EITHER = frozenset({"accepted", "protocol_decayed"})
 TTL_MS = 300_000
 DRIFT_CHECKED = frozenset(
     {"TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TRANSFER", "ARBITRATION", "DECISION"}
-)
-DRIFT_CHECKS = (
-    "strengthens_language_evolution",
-    "ci_verifiable",
-    "supports_competition",
-    "within_current_scope",
-    "maps_to_spec_reference",
-    "maps_to_concrete_module",
-    "aligns_with_core_architecture",
-    "phase_appropriate",
 )
 
 
@@ -139,7 +130,7 @@ class FleetContext:
     def _metadata(self, kind: str) -> Json:
         metadata: Json = {"project_id": self.session.use_case}
         if self.session.checks_drift and kind in DRIFT_CHECKED:
-            metadata["anti_drift"] = dict.fromkeys(DRIFT_CHECKS, True)
+            metadata["anti_drift"] = dict.fromkeys(ANTI_DRIFT_CHECKS, True)
         return metadata
 
     def lineage(self, protocol: Protocol, **members: Any) -> Json:

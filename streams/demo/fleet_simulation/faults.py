@@ -11,7 +11,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from streams.demo.fleet_simulation.context import DRIFT_CHECKS, FleetContext, Json
+from schemas.apc import ANTI_DRIFT_CHECKS
+from streams.demo.fleet_simulation.context import FleetContext, Json
 from streams.demo.fleet_simulation.research import candidates, claim, idea
 from streams.demo.fleet_simulation.teaching import retraction, transfer
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, LATE, PROTOCOLS, SWARMS
@@ -111,7 +112,7 @@ def _wrong_phase(fleet: FleetContext) -> Json:
 
 
 def _drifting(fleet: FleetContext) -> Json:
-    checks = {**dict.fromkeys(DRIFT_CHECKS, True), "within_current_scope": False}
+    checks = {**dict.fromkeys(ANTI_DRIFT_CHECKS, True), "within_current_scope": False}
     return fleet.new(
         "IDEA", "DISCOVERY", idea(fleet), BUILDER, PEER, metadata={"anti_drift": checks}
     )
@@ -121,7 +122,7 @@ def _unchecked(fleet: FleetContext) -> Json | None:
     """Return an idea without all drift checks; it is only refused where they are required."""
     if not fleet.session.checks_drift:
         return None
-    checks = dict.fromkeys(DRIFT_CHECKS[:5], True)
+    checks = dict.fromkeys(ANTI_DRIFT_CHECKS[:5], True)
     return fleet.new(
         "IDEA", "DISCOVERY", idea(fleet), BUILDER, PEER, metadata={"anti_drift": checks}
     )

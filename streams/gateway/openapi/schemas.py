@@ -127,7 +127,7 @@ def _make_body_schemas() -> Json:
 def one_or_many(name: str, max_items: int, may_be_empty: bool = True) -> Json:
     """Return the schema of a body with one envelope, or with a list of them.
 
-    most: the maximum length of the list.  none: the list may be empty.
+    max_items: the maximum length of the list.
     """
     min_items = {} if may_be_empty else {"minItems": 1}
     many = {"type": "array", "items": ref(name), **min_items, "maxItems": max_items}

@@ -1,10 +1,11 @@
 """The order of a task's turns: which wait, which are released, which gaps are given up.
 
 Its functions are pure.  A `TurnOrder` is the state of one task.  `next` is the lowest index that
-may
-still be logged: all lower ones were logged or given up.  Held turns have higher indexes.  A turn
-whose position in the log is fixed goes to the queue, in the order of writing; written turns leave
-the queue at its head.  So neither the size of the turns nor the pace of writing changes a decision.
+may still be logged: all lower ones were logged or given up.  Held turns have higher indexes.
+
+A turn whose position in the log is fixed goes to the queue, in the order of writing; written turns
+leave the queue at its head.  So neither the size of the turns nor the pace of writing changes a
+decision.
 
 Source: SAOP/RTES spec, 4.1.
 """
@@ -51,7 +52,7 @@ class ReadyTurn(NamedTuple):
 
 
 class TurnOrder(NamedTuple):
-    """The state of a task.  last_logged: the turn written last.  held: ascending by index."""
+    """The state of a task.  last_logged: the turn written last.  buffered: by index."""
 
     next: int = 0
     last_logged: int | None = None

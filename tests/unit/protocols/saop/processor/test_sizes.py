@@ -24,7 +24,7 @@ from topology.retention import MIB
 from topology.saop import SAOP_LOG, SAOP_TURNS
 
 
-class Desk:
+class EngineStep:
     """A processor with the engine's own rows and limits, over a dict."""
 
     def __init__(self) -> None:
@@ -66,12 +66,12 @@ class Desk:
 
 @pytest.mark.parametrize("letter", ["t", "/", "✓"])
 def test_the_longest_id_with_the_largest_turn_is_held_and_logged(letter: str) -> None:
-    desk = Desk()
+    engine_step = EngineStep()
     task = letter * (LONGEST_ID // len(letter.encode()))
     rest = _LARGEST - len(encode("headrace.saop.SaopTurn", envelope(3, task=task)))
-    held = desk.judge(envelope(3, task=task, thought="x" * rest), 0)
+    held = engine_step.judge(envelope(3, task=task, thought="x" * rest), 0)
     assert "saop.log" not in [output.topic for output in held]
-    logged = [output for output in desk.fire() if output.topic == SAOP_LOG.name]
+    logged = [output for output in engine_step.fire() if output.topic == SAOP_LOG.name]
     assert len(logged) == 1
     assert logged[0].key == task.encode()
 
