@@ -66,6 +66,7 @@ _LEADER_MOVED = (
     KafkaError._NOENT,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 )
@@ -202,16 +203,18 @@ class KafkaLog:
             ).items()
             return {TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in pairs}
 
-        def retry_after_refresh() -> dict[TopicPartition, int]:
-            try:
-                return list_offsets()
-            except KafkaException as exc:
-                if exc.args[0].code() not in _LEADER_MOVED:
-                    raise
-            self._refresh_metadata({tp.topic for tp in tps})
-            return list_offsets()
+        def retry_until_led() -> dict[TopicPartition, int]:
+            deadline = time.monotonic() + _ANSWER_S
+            while True:
+                try:
+                    return list_offsets()
+                except KafkaException as exc:
+                    if exc.args[0].code() not in _LEADER_MOVED or time.monotonic() > deadline:
+                        raise
+                self._refresh_metadata({tp.topic for tp in tps})
+                time.sleep(_LEADER_PAUSE_S)
 
-        return self._ask(retry_after_refresh) if tps else {}
+        return self._ask(retry_until_led) if tps else {}
 
     def _refresh_metadata(self, topics: Collection[str]) -> None:
         """Fetch all metadata: otherwise the client keeps former leaders, or none, for minutes."""
@@ -223,10 +226,8 @@ class KafkaLog:
         """Return the group's offsets, which workers commit each second for lag tools only."""
 
         def list_offsets() -> dict[TopicPartition, int]:
-            partitions = [KafkaPartition(*tp) for tp in tps]
-            futures = self._admin.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(self._group, partitions)]
-            )
+            request = ConsumerGroupTopicPartitions(self._group, [KafkaPartition(*tp) for tp in tps])
+            futures = self._admin.list_consumer_group_offsets([request])
             items = self._result(futures[self._group]).topic_partitions
             return {TopicPartition(t.topic, t.partition): t.offset for t in items if t.offset >= 0}
 

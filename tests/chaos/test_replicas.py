@@ -1,9 +1,14 @@
-"""Three brokers, three replicas, of which two must be in sync: brokers die, and nothing is lost."""
+"""Three brokers, three replicas, of which two must be in sync: brokers die or freeze, and nothing
+is lost.
+"""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +16,14 @@ from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import PARTITIONS, Cluster
+from tests.chaos.test_history_broker import unaccounted
 from tests.chaos.three_brokers import BROKERS, MIN_IN_SYNC, REPLICAS, ThreeBrokers, three_brokers
+from tests.history.anomalies import render_violations
+from tests.history.clients import PACKETS, Clients
+from tests.history.site import INPUTS, Site
 from tests.processes import wait_for
 from tests.toy import FACTS, toy_topics
+from topology.apc import APC_EVENTS
 
 INTERNAL = ("__transaction_state", "__consumer_offsets")
 _LONG_S = 240.0
@@ -99,6 +109,87 @@ def test_below_the_least_in_sync_workers_wait_and_then_go_on(
     exact.check_stores(cluster, "only")
     brokers.restart(other)
     wait_in_sync(brokers, names(cluster), REPLICAS)
+
+
+def test_a_broker_that_freezes_and_wakes_as_a_leader_of_old_changes_nothing(
+    brokers: ThreeBrokers, cluster: Cluster, dice: random.Random
+) -> None:
+    count = 30_000
+    cluster.send_counts(count, dice)
+    wait_in_sync(brokers, names(cluster), REPLICAS)
+    facts = cluster.tail(FACTS)
+    worker = cluster.start("only", BATCH="20")
+    for victim in dice.sample(BROKERS, 2):
+        facts.until(facts.poll() + dice.randrange(1, 3000), _LONG_S)
+        wait_in_sync(brokers, INTERNAL, REPLICAS)
+        brokers.freeze(victim)
+        facts.until(facts.poll() + 1, _LONG_S)
+        brokers.thaw(victim)
+        wait_in_sync(brokers, names(cluster), REPLICAS)
+    cluster.drain(patience_s=_LONG_S)
+    assert worker.running
+    worker.end()
+    exact.check(cluster)
+    exact.check_stores(cluster, "only")
+
+
+class Failures:
+    """Brokers that freeze or die, each amid a burst of all clients."""
+
+    def __init__(self, brokers: ThreeBrokers, site: Site, clients: Clients) -> None:
+        self._brokers, self._site, self._clients = brokers, site, clients
+        self._topics = [f"{site.prefix}{topic.name}" for topic in INPUTS]
+
+    def freeze(self, name: int, facts: int) -> None:
+        """It freezes after so many of the facts to come, and wakes when others lead."""
+        sending = self._burst_until(facts)
+        self._brokers.freeze(name)
+        self._acknowledge(sending)
+        self._brokers.thaw(name)
+
+    def kill(self, name: int, facts: int) -> None:
+        sending = self._burst_until(facts)
+        self._brokers.kill(name)
+        self._acknowledge(sending)
+        self._brokers.restart(name)
+
+    def _burst_until(self, facts: int) -> Sequence[Future[None]]:
+        wait_in_sync(self._brokers, [*self._topics, *INTERNAL], REPLICAS)
+        tail = self._site.tail(APC_EVENTS)
+        aim = tail.poll() + facts
+        sending = self._clients.burst()
+        tail.until(aim, _LONG_S)
+        return sending
+
+    @staticmethod
+    def _acknowledge(sending: Sequence[Future[None]]) -> None:
+        for client in sending:
+            client.result(_LONG_S)
+
+
+@pytest.mark.timeout(900)
+def test_a_mixed_history_is_whole_though_one_broker_freezes_and_another_dies(
+    brokers: ThreeBrokers, tmp_path: Path, dice: random.Random
+) -> None:
+    with Site(brokers.bootstrap, tmp_path) as site, site.view() as view:
+        workers = [site.start_worker("first"), site.start_worker("second")]
+        for worker in workers:
+            worker.wait_ready()
+        one, other = dice.sample(BROKERS, 2)
+        with Clients(site, dice, stubborn=True) as clients:
+            clients.begin()
+            failures = Failures(brokers, site, clients)
+            failures.freeze(one, dice.randrange(1, PACKETS // 2))
+            view.catch_up(_LONG_S)
+            failures.kill(other, dice.randrange(1, PACKETS // 2))
+            site.settle(clients)
+        for worker in workers:
+            assert worker.running, worker.text()[-3000:]
+            worker.end()
+        violations = site.report(clients, view)
+        assert violations == [], render_violations(violations)
+        assert unaccounted(site, clients) == Counter()
+        assert site.unused() == []
 
 
 def test_topics_are_created_with_the_replicas_that_are_set(

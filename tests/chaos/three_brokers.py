@@ -70,10 +70,14 @@ class Node:
     def running(self) -> bool:
         return self._child is not None and not self._child.exit_code.done()
 
+    def signal(self, number: signal.Signals) -> None:
+        assert self._child is not None
+        os.kill(self._child.process.pid, number)
+
     def kill(self) -> None:
         """SIGKILL; returns when it is gone."""
+        self.signal(signal.SIGKILL)
         assert self._child is not None
-        os.kill(self._child.process.pid, signal.SIGKILL)
         self._child.exit_code.result()
 
     def end(self) -> None:
@@ -130,22 +134,45 @@ class ThreeBrokers:
         """And wait until the cluster has noticed."""
         for name in names:
             self._brokers[name].kill()
-        left = self._alive() - set(names)
-        wait_for(lambda: self._alive() <= left, f"{names} are missed", 120.0, 0.2)
+        self._wait_missed(names)
 
     def restart(self, name: int) -> None:
         """A broker that was killed."""
         self._brokers[name].start()
-        wait_for(lambda: name in self._alive(), f"broker {name} is back", 240.0, 0.2)
+        self._wait_back(name)
+
+    def freeze(self, name: int) -> None:
+        """Stop it with its connections open, and wait until the cluster has noticed."""
+        self._brokers[name].signal(signal.SIGSTOP)
+        self._wait_missed([name])
+
+    def thaw(self, name: int) -> None:
+        """A broker that was frozen: it goes on as the leader that it was, until it is told."""
+        self._brokers[name].signal(signal.SIGCONT)
+        self._wait_back(name)
 
     def restore(self) -> None:
-        """Start the brokers that a test has left dead."""
+        """Wake and start the brokers that a test has left frozen or dead."""
         for name, node in self._brokers.items():
-            if not node.running:
+            if node.running:
+                node.signal(signal.SIGCONT)
+            else:
                 self.restart(name)
+
+    def _wait_missed(self, names: Collection[int]) -> None:
+        def missed() -> bool:
+            alive = self._alive()
+            return bool(alive) and alive.isdisjoint(names)
+
+        wait_for(missed, f"{names} are missed", 120.0, 0.2)
+
+    def _wait_back(self, name: int) -> None:
+        wait_for(lambda: name in self._alive(), f"broker {name} is back", 240.0, 0.2)
 
     def end(self) -> None:
         for node in (*self._brokers.values(), self._controller):
+            if node.running:
+                node.signal(signal.SIGCONT)
             node.end()
 
     def in_sync(self, topics: Collection[str]) -> int:
