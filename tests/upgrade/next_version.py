@@ -69,10 +69,19 @@ class Version:
             schema["fields"].append({"name": FIELD, "type": ["null", "string"], "default": None})
             path.write_text(json.dumps(schema), encoding="utf-8")
         self._append(
-            "streams/protocols/apc/processor/facts.py", f'\n_BLANK["{FIELD}"] = "{RELEASE}"\n'
+            "streams/protocols/apc/processor/facts.py", f'\n_DEFAULTS["{FIELD}"] = "{RELEASE}"\n'
         )
         subprocess.run(
             [sys.executable, "-m", "schemas.build"], cwd=self.home, check=True, timeout=120
+        )
+
+    def load(self) -> None:
+        """Import what a worker does; fails when what was added does not fit this version."""
+        subprocess.run(
+            [sys.executable, "-c", "import streams.protocols.commands"],
+            cwd=self.home,
+            check=True,
+            timeout=60,
         )
 
     def _append(self, place: str, text: str) -> None:

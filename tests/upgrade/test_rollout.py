@@ -41,6 +41,12 @@ def check(rollout: Rollout, traffic: Traffic) -> None:
     assert not rollout.letters()
 
 
+def test_what_the_next_version_adds_fits_this_one(following: Version) -> None:
+    following.add_topic_and_table()
+    following.add_schema_versions()
+    following.load()
+
+
 @pytest.mark.slow
 def test_an_added_topic_table_and_schema_version_are_rolled_out_without_a_stop_or_a_loss(
     rollout: Rollout, following: Version, traffic: Traffic
