@@ -31,6 +31,7 @@ ALL = (
     "asap",
     "summit",
     "masking",
+    "attacks",
 )
 LONG = ("soak",)
 

@@ -1,0 +1,220 @@
+"""What an innocent client notices while somebody attacks the gateway or the worker.
+
+python -m bench.attacks [--only NAME ...] [--rate N] [--seconds N]
+Each attack of docs/threat-model.md has a system of its own: a worker and a gateway as processes,
+under the usual limit of 1,024 open files.  A client sends packets and asks for twenty in turn, at a
+steady rate, for some seconds before the attack and while it lasts.  A request that fails counts as
+such, and as long as it waited.  Memory is the peak of each process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import confluent_kafka as ck
+
+from bench.cluster import Bench, Worker, bench, broker, percentile, wait_ready, worker
+from bench.gateway import Client, gateway_url
+from bench.packets import outputs, packets
+from bench.results import kept, parse
+from streams.settings import Settings
+from topology.apc import APC_EVENTS, APC_PACKETS
+from topology.core import RTES_RAW
+from topology.declarations import Topic
+
+OPEN_FILES = "bench.limited --open-files 1024"
+LONG_S = 30.0
+MIB = 1024 * 1024
+
+
+class Target(NamedTuple):
+    """The system that is attacked."""
+
+    env: Bench
+    url: str
+
+    def connect(self) -> socket.socket:
+        address = urlsplit(self.url)
+        return socket.create_connection((address.hostname, address.port), LONG_S)
+
+    def produce(self, topic: Topic, key: bytes, value: bytes, **config: object) -> None:
+        """Write past the gateway, as who may write to the topic in Kafka can."""
+        limits = {"message.max.bytes": 1000 * MIB, "queue.buffering.max.kbytes": 1024 * 1024}
+        client = ck.Producer({"bootstrap.servers": self.env.settings.bootstrap, **limits, **config})
+        client.produce(self.env.settings.prefix + topic.name, value, key, 0)
+        client.flush(LONG_S)
+
+
+def patterns(target: Target) -> None:
+    """Register a manifest of 12 KB whose 300 patterns are large programs."""
+    names = {f"p{i}": {"type": "string", "pattern": rf"\pL{{0,100}}N{i}"} for i in range(300)}
+    manifest = {
+        "apiVersion": "summit.agent/v1",
+        "kind": "AgentManifest",
+        "metadata": {"name": "attacker", "version": "1.0.0"},
+        "spec": {"interface": {"inputSchema": {"type": "object", "properties": names}}},
+    }
+    post(target, "/v1/summit/manifests", json.dumps(manifest).encode())
+
+
+def inflated(target: Target) -> None:
+    """Write one record of 300 MB of zeros, which zstd makes 10 KB."""
+    target.produce(APC_PACKETS, b"bomb", bytes(300 * MIB), **{"compression.type": "zstd"})
+
+
+def idle(target: Target) -> None:
+    """Hold 1,100 connections that say nothing."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            for _ in range(1100):
+                stack.enter_context(target.connect())
+        time.sleep(LONG_S / 3)
+
+
+def unread(target: Target) -> None:
+    """Ask for large documents over 257 connections, and read nothing."""
+    request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            for _ in range(257):
+                connection = stack.enter_context(target.connect())
+                connection.settimeout(0.2)
+                with contextlib.suppress(TimeoutError):
+                    connection.sendall(request)
+        time.sleep(LONG_S / 3)
+
+
+def values(target: Target) -> None:
+    """Send four bodies of 16 MB, each a list of five million empty objects, at once."""
+    body = b"[" + b"{}," * (16 * MIB // 3 - 2) + b"{}]"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: post(target, "/v1/apc/packets", body), range(4)))
+
+
+def identifiers(target: Target) -> None:
+    """Write six events whose session id has 3 MB."""
+    for number in range(6):
+        event = {
+            "specversion": "1.0",
+            "id": f"e{number}",
+            "type": "rtes.thought",
+            "session_id": f"{number}" + "s" * 3 * MIB,
+        }
+        post(target, "/v1/rtes/events", json.dumps(event).encode())
+
+
+def facts(target: Target) -> None:
+    """Write records onto a topic of facts that no processor could have written."""
+    target.produce(APC_EVENTS, b"\xff\xfe", b"\0\0\0\0\1nothing")
+    target.produce(RTES_RAW, b"\xff\xfe", b"\0\xff\xff\xff\xffnothing")
+
+
+ATTACKS: dict[str, Callable[[Target], None]] = {
+    "patterns": patterns,
+    "inflated": inflated,
+    "idle": idle,
+    "unread": unread,
+    "values": values,
+    "identifiers": identifiers,
+    "facts": facts,
+}
+
+
+def post(target: Target, path: str, body: bytes) -> None:
+    """Send a body, whatever the gateway says to it."""
+    with contextlib.suppress(OSError, RuntimeError):
+        Client(target.url).ask("POST", path, body)
+
+
+@dataclass
+class Innocent:
+    """A client that sends a packet and asks for twenty in turn, each by a thread of its own."""
+
+    url: str
+    rate: int
+    latencies_ms: list[float] = field(default_factory=list)
+    failed: int = 0
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        self.latencies_ms, self.failed = [], 0
+        over = threading.Event()
+        with ThreadPoolExecutor(8) as pool:
+            runs = [pool.submit(self._run, number, over) for number in range(8)]
+            try:
+                yield
+            finally:
+                over.set()
+                for run in runs:
+                    run.result()
+
+    def _run(self, number: int, over: threading.Event) -> None:
+        bodies = [json.dumps(packet).encode() for packet in packets(500, seed=number)]
+        began, turn = time.perf_counter(), 0
+        while not over.wait(max(0.0, began + turn * 8 / self.rate - time.perf_counter())):
+            started = time.perf_counter()
+            try:
+                if turn % 2:
+                    Client(self.url).ask("GET", "/v1/apc/packets?limit=20")
+                else:
+                    Client(self.url).ask("POST", "/v1/apc/packets", bodies[turn % 500])
+            except (OSError, RuntimeError):
+                self.failed += 1
+            self.latencies_ms.append((time.perf_counter() - started) * 1000)
+            turn += 1
+
+
+@contextlib.contextmanager
+def system(settings: Settings) -> Iterator[tuple[Target, Worker, Worker]]:
+    """Run a worker and a gateway with a few thousand packets decided."""
+    listen = f"{OPEN_FILES} streams.cli gateway --listen 127.0.0.1:0"
+    with (
+        bench(settings) as env,
+        worker(env, f"{OPEN_FILES} streams.cli worker", "worker") as deciding,
+        worker(env, listen, "gateway") as serving,
+    ):
+        wait_ready(env, "worker")
+        env.log.append(outputs(2000, env.settings.prefix))
+        yield Target(env, gateway_url(env)), deciding, serving
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=list(ATTACKS), default=list(ATTACKS))
+    parser.add_argument("--rate", type=int, default=20, help="requests per second")
+    parser.add_argument("--seconds", type=int, default=10, help="before the attack, and after it")
+    options = parse(parser, arguments, {"seconds": 2, "only": ["values"]})
+    with kept("attacks", __doc__, options) as runs, broker() as settings:
+        for name in options.only:
+            with system(settings) as (target, deciding, serving):
+                innocent = Innocent(target.url, options.rate)
+                with innocent.working():
+                    time.sleep(options.seconds)
+                before = percentile(innocent.latencies_ms, 1.0)
+                with innocent.working():
+                    ATTACKS[name](target)
+                    time.sleep(options.seconds)
+                runs.add(
+                    name,
+                    slowest_before_ms=before,
+                    slowest_ms=percentile(innocent.latencies_ms, 1.0),
+                    p99_ms=percentile(innocent.latencies_ms, 0.99),
+                    failed=innocent.failed,
+                    requests=len(innocent.latencies_ms),
+                    gateway_peak_mb=serving.memory_mb("VmHWM"),
+                    worker_peak_mb=deciding.memory_mb("VmHWM"),
+                )
+
+
+if __name__ == "__main__":
+    main()
