@@ -114,7 +114,7 @@ def test_a_topic_that_was_created_anew_ends_its_streams(
             await client.records(5)
             await asyncio.to_thread(bench.recreate)
             await asyncio.to_thread(bench.write, "s", records)
-            frames = await client.rest()
+            frames = await client.read_to_end()
             assert frames[-1] == Frame(id="s:5")
             assert {frame.data for frame in frames} == {None}
             if records < 5:

@@ -48,13 +48,13 @@ class GatewayBench:
         """One request."""
         return self.ask_all([(method, target, more)])[0]
 
-    def ask_all(self, asked: Sequence[tuple[str, str, Json]]) -> list[httpx.Response]:
+    def ask_all(self, requests: Sequence[tuple[str, str, Json]]) -> list[httpx.Response]:
         """All at once."""
 
         async def ask() -> list[httpx.Response]:
             transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url="http://test") as http:
-                waiting = [http.request(m, target, **more) for m, target, more in asked]
+                waiting = [http.request(m, target, **more) for m, target, more in requests]
                 return await asyncio.gather(*waiting)
 
         return asyncio.run(ask())

@@ -19,8 +19,8 @@ def gateway(tmp_path: Path) -> Iterator[GatewayBench]:
 @pytest.fixture
 def summit(tmp_path: Path) -> Iterator[SummitBench]:
     """With processors at work."""
-    with summit_bench(tmp_path, summit_wait_s=20) as found:
-        yield found
+    with summit_bench(tmp_path, summit_wait_s=20) as bench:
+        yield bench
 
 
 @pytest.fixture(scope="module")

@@ -43,16 +43,16 @@ class Guarded:
 
     def principal(self, topic: str, position: str) -> str:
         """What the facts about a record show, once there are any."""
-        found: set[bytes | None] = set()
+        principals: set[bytes | None] = set()
 
         def come() -> bool:
-            found.update(
+            principals.update(
                 header(record, "headrace-principal")
                 for record in self.bench.bench.records(topic)
                 if header(record, "headrace-cause") == position.encode()
             )
-            return bool(found)
+            return bool(principals)
 
         wait_for(come, f"a fact about {position}", PATIENCE_S)
-        (principal,) = found
+        (principal,) = principals
         return (principal or b"").decode()

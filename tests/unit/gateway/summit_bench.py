@@ -23,8 +23,8 @@ class SummitBench(AsapBench):
         super().__init__(folder, **settings)
         self.work: Callable[[], None] = lambda: None
 
-    def rest(self) -> None:
-        super().rest()
+    def run_until_idle(self) -> None:
+        super().run_until_idle()
         self.work()
 
     def agent(self, answer: Callable[[Json], list[Json]] = words) -> None:
@@ -44,16 +44,16 @@ class SummitBench(AsapBench):
     def result(self, body: Json, prefer: int | None = None) -> Json:
         response = self.call(body, prefer)
         assert "result" in response, response
-        found: Json = response["result"]
-        return found
+        result: Json = response["result"]
+        return result
 
     def error(self, body: Json, prefer: int | None = None) -> Json:
         response = self.call(body, prefer)
         assert "error" in response, response
-        found: Json = response["error"]
-        return found
+        error: Json = response["error"]
+        return error
 
-    def judged(self, path: str, *values: Any, seconds: int = 20) -> list[Json]:
+    def send_and_await(self, path: str, *values: Any, seconds: int = 20) -> list[Json]:
         """The verdicts on what is sent over REST."""
         headers = {"Prefer": f"wait={seconds}"}
         answer = self.ask("POST", path, json=list(values), headers=headers)

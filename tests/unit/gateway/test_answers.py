@@ -38,21 +38,21 @@ def validator(schema: Any) -> Draft202012Validator:
 
 def answer_schema(route: Route, status: int) -> Any:
     responses = DOCUMENT["paths"][route.template][route.method.lower()]["responses"]
-    found = responses.get(str(status), responses["default"])
-    (media,) = found["content"].values()
+    response = responses.get(str(status), responses["default"])
+    (media,) = response["content"].values()
     return media["schema"]
 
 
 def conforms(method: str, path: str, status: int, body: Any) -> None:
     route, _ = find(method, path)
-    found = sorted(
+    problems = sorted(
         validator(answer_schema(route, status)).iter_errors(body), key=lambda e: len(e.path)
     )
-    assert not found, f"{method} {path}: {found[0].message} at {list(found[0].path)}"
+    assert not problems, f"{method} {path}: {problems[0].message} at {list(problems[0].path)}"
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayBench]:
+def seeded_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayBench]:
     """A story in which every kind of row is written."""
     with GatewayBench(tmp_path_factory.mktemp("told")) as gateway:
         for part in STORY.generations[:24]:
@@ -88,52 +88,54 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayBench]:
         ("list_tasks", ""),
     ],
 )
-def test_lists_are_as_described(told: GatewayBench, name: str, query: str) -> None:
-    (packet, *_) = told.get("/v1/apc/packets", limit="1")["packets"]
+def test_lists_are_as_described(seeded_gateway: GatewayBench, name: str, query: str) -> None:
+    (packet, *_) = seeded_gateway.get("/v1/apc/packets", limit="1")["packets"]
     path = BY_NAME[name].template
     session = SESSIONS[packet["packet_id"]]
-    asked = query.format(run_id=quote(packet["run_id"], safe=""), session_id=session)
-    body = told.get(f"{path}?{asked}" if asked else path)
+    filled_query = query.format(run_id=quote(packet["run_id"], safe=""), session_id=session)
+    body = seeded_gateway.get(f"{path}?{filled_query}" if filled_query else path)
     conforms("GET", path, 200, body)
     rows = body.get("items", body.get("packets", body.get("protocols")))
     assert rows
 
 
-def test_what_is_said_of_single_packets_is_as_described(told: GatewayBench) -> None:
-    packets = told.get("/v1/apc/packets", limit="400")["packets"]
+def test_what_is_said_of_single_packets_is_as_described(seeded_gateway: GatewayBench) -> None:
+    packets = seeded_gateway.get("/v1/apc/packets", limit="400")["packets"]
     kinds = {row["packet_type"]: row for row in reversed(packets)}
     assert len(kinds) > 8
     for row in [*kinds.values(), *packets[:40]]:
         path = f"/v1/apc/sessions/{SESSIONS[row['packet_id']]}/packets/{row['packet_id']}"
         for below in ("", "/events", "/explain"):
-            conforms("GET", path + below, 200, told.get(path + below))
+            conforms("GET", path + below, 200, seeded_gateway.get(path + below))
 
 
-def test_a_what_if_is_as_described(told: GatewayBench) -> None:
-    rows = told.get("/v1/apc/packets", packet_type="TRANSFER", limit="20")["packets"]
+def test_a_what_if_is_as_described(seeded_gateway: GatewayBench) -> None:
+    rows = seeded_gateway.get("/v1/apc/packets", packet_type="TRANSFER", limit="20")["packets"]
     for row in rows:
         path = f"/v1/apc/sessions/{SESSIONS[row['packet_id']]}/packets/{row['packet_id']}/explain"
-        body = told.get(path, sender_score="0.99", top_k="2", cross_use_case="false")
+        body = seeded_gateway.get(path, sender_score="0.99", top_k="2", cross_use_case="false")
         conforms("GET", path, 200, body)
         assert body["counterfactual"]["given"]["top_k"] == 2
 
 
-def test_protocols_and_coordination_are_as_described(told: GatewayBench) -> None:
+def test_protocols_and_coordination_are_as_described(seeded_gateway: GatewayBench) -> None:
     for session in STORY.sessions.values():
         path = f"/v1/apc/sessions/{quote(session, safe='')}/coordination"
-        conforms("GET", path, 200, told.get(path))
-    for row in told.get("/v1/lineage/protocols")["items"]:
+        conforms("GET", path, 200, seeded_gateway.get(path))
+    for row in seeded_gateway.get("/v1/lineage/protocols")["items"]:
         path = f"/v1/apc/protocols/{quote(row['protocol_id'], safe='')}"
-        conforms("GET", path, 200, told.get(path))
+        conforms("GET", path, 200, seeded_gateway.get(path))
 
 
 @pytest.mark.parametrize("name", ["arbitrate_transfers", "evaluate_metrics"])
-def test_examples_of_bodies_are_answered_as_described(told: GatewayBench, name: str) -> None:
+def test_examples_of_bodies_are_answered_as_described(
+    seeded_gateway: GatewayBench, name: str
+) -> None:
     route = BY_NAME[name]
     content = DOCUMENT["paths"][route.template]["post"]["requestBody"]["content"]
     for example in content["application/json"]["examples"].values():
         validator(content["application/json"]["schema"]).validate(example["value"])
-        answer = told.ask("POST", route.template, json=example["value"])
+        answer = seeded_gateway.ask("POST", route.template, json=example["value"])
         assert answer.status_code == 200, answer.text
         conforms("POST", route.template, 200, answer.json())
 

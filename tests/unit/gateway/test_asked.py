@@ -55,17 +55,17 @@ def test_so_does_that_of_a_call_by_json_rpc(gateway: GatewayBench) -> None:
     assert header(record, "traceparent") == TRACE.encode()
 
 
-@pytest.mark.parametrize("wanted", ["req-1", "01J9:a/b+c=", "x" * 128])
-def test_the_clients_own_id_is_kept(gateway: GatewayBench, wanted: str) -> None:
-    answer = gateway.ask("GET", "/healthz", headers={"x-request-id": wanted})
-    assert answer.headers.get_list("x-request-id") == [wanted]
+@pytest.mark.parametrize("request_id", ["req-1", "01J9:a/b+c=", "x" * 128])
+def test_the_clients_own_id_is_kept(gateway: GatewayBench, request_id: str) -> None:
+    answer = gateway.ask("GET", "/healthz", headers={"x-request-id": request_id})
+    assert answer.headers.get_list("x-request-id") == [request_id]
 
 
 @pytest.mark.parametrize(
-    "given", ["", "a b", "x" * 129, "-", "AKIAIOSFODNN7EXAMPLE", "a\\nb"], ids=repr
+    "request_id", ["", "a b", "x" * 129, "-", "AKIAIOSFODNN7EXAMPLE", "a\\nb"], ids=repr
 )
-def test_what_is_no_id_is_replaced(gateway: GatewayBench, given: str) -> None:
-    answer = gateway.ask("GET", "/nowhere", headers={"x-request-id": given})
+def test_what_is_no_id_is_replaced(gateway: GatewayBench, request_id: str) -> None:
+    answer = gateway.ask("GET", "/nowhere", headers={"x-request-id": request_id})
     assert uuid.UUID(answer.headers["x-request-id"]).version == 4
 
 

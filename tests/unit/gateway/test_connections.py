@@ -22,9 +22,9 @@ PATIENCE_S = 60
 
 
 @contextmanager
-def serving(most: int, app: Any = None) -> Iterator[int]:
+def serving(max_connections: int, app: Any = None) -> Iterator[int]:
     """The port of a server; without an app of one of nothing."""
-    bounded: Any = partial(BoundedProtocol, max_connections=most)
+    bounded: Any = partial(BoundedProtocol, max_connections=max_connections)
     server = uvicorn.Server(
         uvicorn.Config(app or FastAPI(), http=bounded, log_level="error", ws="none", lifespan="off")
     )
@@ -49,7 +49,7 @@ def connected(port: int) -> Iterator[HTTPConnection]:
         connection.close()
 
 
-def answered(connection: HTTPConnection) -> int:
+def get_status(connection: HTTPConnection) -> int:
     """The status of a request."""
     connection.request("GET", "/")
     answer = connection.getresponse()
@@ -59,23 +59,23 @@ def answered(connection: HTTPConnection) -> int:
 
 def test_one_too_many_is_told_so_and_closed() -> None:
     with serving(2) as port, ExitStack() as stack:
-        kept = [stack.enter_context(connected(port)) for _ in range(2)]
-        assert [answered(each) for each in kept] == [404, 404]
+        connections = [stack.enter_context(connected(port)) for _ in range(2)]
+        assert [get_status(each) for each in connections] == [404, 404]
         with connected(port) as third:
-            told = b"".join(iter(lambda: third.sock.recv(4096), b"")).decode()
-            assert told.startswith("HTTP/1.1 503 ")
-            assert '"rule":"service_unavailable"' in told
-        assert answered(kept[0]) == 404
+            response = b"".join(iter(lambda: third.sock.recv(4096), b"")).decode()
+            assert response.startswith("HTTP/1.1 503 ")
+            assert '"rule":"service_unavailable"' in response
+        assert get_status(connections[0]) == 404
 
 
 def test_there_is_room_again_when_one_leaves() -> None:
     with serving(1) as port:
         with connected(port) as first:
-            assert answered(first) == 404
+            assert get_status(first) == 404
 
         def taken() -> bool:
             with suppress(OSError), connected(port) as following:  # it may be closed under us
-                return answered(following) == 404
+                return get_status(following) == 404
             return False
 
         wait_for(taken, "the next one is taken", PATIENCE_S)
@@ -128,9 +128,9 @@ def test_a_large_body_passes(chunk: int) -> None:
 
 
 async def _length(scope: Any, receive: Any, send: Any) -> None:
-    found, more = 0, True
+    length, more = 0, True
     while more:
         message = await receive()
-        found, more = found + len(message["body"]), message["more_body"]
+        length, more = length + len(message["body"]), message["more_body"]
     await send({"type": "http.response.start", "status": 200})
-    await send({"type": "http.response.body", "body": str(found).encode()})
+    await send({"type": "http.response.body", "body": str(length).encode()})

@@ -75,16 +75,16 @@ def test_all_who_have_no_token_are_one(door: Door) -> None:
         assert "who has no token has 2 requests" in caught.value.response.body["detail"]
         with door.guard.admit(door.scope("kim")) as known:
             assert known is not None
-        with door.guard.admit({"method": "GET", "path": "/healthz", "headers": []}) as found:
-            assert found is None
+        with door.guard.admit({"method": "GET", "path": "/healthz", "headers": []}) as caller:
+            assert caller is None
 
 
 def test_who_calls_is_known_as_long_as_the_request_lasts(door: Door) -> None:
     assert get_caller() is None
     with door.guard.admit(door.scope("kim")):
-        found = get_caller()
-        assert found is not None
-        assert found.principal == "kim"
+        caller = get_caller()
+        assert caller is not None
+        assert caller.principal == "kim"
         assert door.guard.is_token_valid()
         door.close()
         assert not door.guard.is_token_valid()
@@ -102,8 +102,8 @@ def test_records_are_signed_for_who_calls(door: Door) -> None:
 
 def test_without_tokens_everybody_passes() -> None:
     guard = Guard(None, Settings())
-    with guard.admit({"method": "POST", "path": QUERY, "headers": []}) as found:
-        assert found is None
+    with guard.admit({"method": "POST", "path": QUERY, "headers": []}) as caller:
+        assert caller is None
         assert guard.is_token_valid()
 
 
@@ -128,8 +128,8 @@ def test_without_tokens_no_page_from_elsewhere_passes(
     """A browser would send it for the page, with a type of body that needs no leave."""
     scope = {"method": "POST", "path": "/asap", "headers": [(b"origin", origin)]}
     if passes:
-        with Guard(None, Settings()).admit(scope) as found:
-            assert found is None
+        with Guard(None, Settings()).admit(scope) as caller:
+            assert caller is None
     else:
         with (
             pytest.raises(Forbidden, match="HEADRACE_TOKENS") as caught,

@@ -23,7 +23,7 @@ PACKETS = "apc.packets-value"
 SESSIONS = "headrace.changelog-headrace.rtes.RtesSession"
 
 
-def told(answer: httpx.Response) -> Any:
+def read_json(answer: httpx.Response) -> Any:
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == MEDIA
     return answer.json()
@@ -38,13 +38,13 @@ def code(answer: httpx.Response) -> int:
 
 
 def test_subjects_are_those_of_the_topics(gateway: GatewayBench) -> None:
-    assert told(gateway.ask("GET", "/subjects")) == list(subjects())
+    assert read_json(gateway.ask("GET", "/subjects")) == list(subjects())
 
 
 def test_subjects_carry_the_prefix(tmp_path: Path) -> None:
     with GatewayBench(tmp_path) as bench:
         prefix = bench.settings.prefix
-        assert told(bench.ask("GET", "/subjects")) == list(subjects(prefix))
+        assert read_json(bench.ask("GET", "/subjects")) == list(subjects(prefix))
 
 
 def test_a_page_of_subjects(gateway: GatewayBench) -> None:
@@ -57,26 +57,26 @@ def test_a_page_of_subjects(gateway: GatewayBench) -> None:
         "offset=100000": [],
         "subjectPrefix=nothing": [],
     }.items():
-        assert told(gateway.ask("GET", f"/subjects?{query}")) == expected
+        assert read_json(gateway.ask("GET", f"/subjects?{query}")) == expected
 
 
 def test_versions_of_a_subject(gateway: GatewayBench) -> None:
-    assert told(gateway.ask("GET", f"/subjects/{SESSIONS}/versions")) == [1, 2]
+    assert read_json(gateway.ask("GET", f"/subjects/{SESSIONS}/versions")) == [1, 2]
     first, latest = CATALOGUE.versions("headrace.rtes.RtesSession")
     for version, entry in {"1": first, "2": latest, "latest": latest, "-1": latest}.items():
-        found = told(gateway.ask("GET", f"/subjects/{SESSIONS}/versions/{version}"))
-        assert json.loads(found.pop("schema")) == entry.schema
-        assert found == {"subject": SESSIONS, "version": entry.version, "id": entry.id}
-        plain = told(gateway.ask("GET", f"/subjects/{SESSIONS}/versions/{version}/schema"))
+        version_json = read_json(gateway.ask("GET", f"/subjects/{SESSIONS}/versions/{version}"))
+        assert json.loads(version_json.pop("schema")) == entry.schema
+        assert version_json == {"subject": SESSIONS, "version": entry.version, "id": entry.id}
+        plain = read_json(gateway.ask("GET", f"/subjects/{SESSIONS}/versions/{version}/schema"))
         assert plain == entry.schema
 
 
 def test_every_id_of_the_catalogue(gateway: GatewayBench) -> None:
     kinds = ("", "/schema", "/subjects", "/versions")
-    asked: list[tuple[str, str, Any]] = [
+    requests: list[tuple[str, str, Any]] = [
         ("GET", f"/schemas/ids/{e.id}{kind}", {}) for e in CATALOGUE for kind in kinds
     ]
-    answers = iter(map(told, gateway.ask_all(asked)))
+    answers = iter(map(read_json, gateway.ask_all(requests)))
     for entry, text, schema, names, versions in zip(
         CATALOGUE, answers, answers, answers, answers, strict=True
     ):
@@ -89,12 +89,12 @@ def test_every_id_of_the_catalogue(gateway: GatewayBench) -> None:
 
 
 def test_types_compatibility_and_mode(gateway: GatewayBench) -> None:
-    assert told(gateway.ask("GET", "/schemas/types")) == ["AVRO"]
+    assert read_json(gateway.ask("GET", "/schemas/types")) == ["AVRO"]
     for path in ("/config", f"/config/{PACKETS}"):
-        level = told(gateway.ask("GET", path))
+        level = read_json(gateway.ask("GET", path))
         assert level == {"compatibilityLevel": "BACKWARD_TRANSITIVE"}
     for path in ("/mode", f"/mode/{PACKETS}"):
-        assert told(gateway.ask("GET", path)) == {"mode": "READONLY"}
+        assert read_json(gateway.ask("GET", path)) == {"mode": "READONLY"}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_schemas_are_not_taken(gateway: GatewayBench, path: str) -> None:
     answer = gateway.ask("POST", path.format(subject=PACKETS), json=schema)
     assert code(answer) == 42205
     assert "read-only" in answer.json()["message"]
-    assert told(gateway.ask("GET", f"/subjects/{PACKETS}/versions")) == [1]
+    assert read_json(gateway.ask("GET", f"/subjects/{PACKETS}/versions")) == [1]
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_ids_of_a_registry_in_use_are_served_beside_those_of_the_catalogue(
     from streams.gateway.app import create_app
 
     gateway.app = create_app(gateway.settings, gateway.bench.log, view, ids=ids)
-    latest = told(gateway.ask("GET", f"/subjects/{PACKETS}/versions/latest"))
+    latest = read_json(gateway.ask("GET", f"/subjects/{PACKETS}/versions/latest"))
     assert latest["id"] < 1000
-    by_id = told(gateway.ask("GET", f"/schemas/ids/{latest['id']}"))
+    by_id = read_json(gateway.ask("GET", f"/schemas/ids/{latest['id']}"))
     assert by_id["schema"] == latest["schema"]
     committed = CATALOGUE.id_of("headrace.apc.ApcPacket")
-    assert told(gateway.ask("GET", f"/schemas/ids/{committed}")) == by_id
+    assert read_json(gateway.ask("GET", f"/schemas/ids/{committed}")) == by_id
     assert code(gateway.ask("GET", "/schemas/ids/999")) == 40403

@@ -187,8 +187,8 @@ def test_a_fault_of_the_service_is_coded(
 
 def test_it_says_how_it_is(gateway: GatewayBench) -> None:
     assert gateway.get("/healthz") == {"alive": True}
-    found = gateway.get("/readyz")
-    assert (found["ready"], found["view"]["state"]) == (True, "ready")
+    status = gateway.get("/readyz")
+    assert (status["ready"], status["view"]["state"]) == (True, "ready")
 
 
 def test_without_a_view_it_says_so(tmp_path: Path) -> None:

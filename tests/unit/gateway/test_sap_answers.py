@@ -19,12 +19,12 @@ Json = dict[str, Any]
 
 def conforms(answer: httpx.Response, method: str, template: str) -> None:
     responses = DOCUMENT["paths"][template][method]["responses"]
-    found = responses.get(str(answer.status_code), responses["default"])
+    response = responses.get(str(answer.status_code), responses["default"])
     media = answer.headers["content-type"]
-    validator(found["content"][media]["schema"]).validate(answer.json())
+    validator(response["content"][media]["schema"]).validate(answer.json())
 
 
-def shown(gateway: GatewayBench, name: str, query: str = "", **ids: str) -> Json:
+def get_valid_json(gateway: GatewayBench, name: str, query: str = "", **ids: str) -> Json:
     route = BY_NAME[name]
     answer = gateway.ask("GET", route.template.format(**ids) + query)
     assert answer.status_code == 200, answer.text
@@ -34,7 +34,7 @@ def shown(gateway: GatewayBench, name: str, query: str = "", **ids: str) -> Json
 
 
 @pytest.fixture
-def told(gateway: GatewayBench) -> GatewayBench:
+def seeded_gateway(gateway: GatewayBench) -> GatewayBench:
     """Tasks of every kind of end, and what was learned of them."""
     desk = SapInboxAgent(gateway.bench)
     pressed = {"context__pressure": {"systems_over_willpower": 63.5}, "colour": ["red", None]}
@@ -59,32 +59,35 @@ def told(gateway: GatewayBench) -> GatewayBench:
     return gateway
 
 
-def test_tasks_are_as_described(told: GatewayBench) -> None:
-    states = [shown(told, "get_task", taskId=task_id(n))["state"] for n in (0, 1, 2, 3, 4, 5, 9)]
+def test_tasks_are_as_described(seeded_gateway: GatewayBench) -> None:
+    states = [
+        get_valid_json(seeded_gateway, "get_task", taskId=task_id(n))["state"]
+        for n in (0, 1, 2, 3, 4, 5, 9)
+    ]
     expected = ["SUCCEEDED", "SUCCEEDED", "FAILED", "RUNNING", "FAILED", "QUEUED", None]
     assert states == expected
 
 
-def test_answers_are_as_described(told: GatewayBench) -> None:
-    key = shown(told, "get_task", taskId=task_id(0))["cache"]["cacheKey"]
-    assert shown(told, "get_cached", cacheKey=key)["version"] == 1
-    assert shown(told, "list_cached_versions", cacheKey=key)["versions"]
+def test_answers_are_as_described(seeded_gateway: GatewayBench) -> None:
+    key = get_valid_json(seeded_gateway, "get_task", taskId=task_id(0))["cache"]["cacheKey"]
+    assert get_valid_json(seeded_gateway, "get_cached", cacheKey=key)["version"] == 1
+    assert get_valid_json(seeded_gateway, "list_cached_versions", cacheKey=key)["versions"]
 
 
-def test_learning_is_as_described(told: GatewayBench) -> None:
-    found = shown(told, "list_learning", "?capability=report.summarise")
-    assert [bool(found[name]) for name in ("items", "heuristics")] == [True, True]
-    assert any(item["playbook"] for item in found["items"])
+def test_learning_is_as_described(seeded_gateway: GatewayBench) -> None:
+    learning = get_valid_json(seeded_gateway, "list_learning", "?capability=report.summarise")
+    assert [bool(learning[name]) for name in ("items", "heuristics")] == [True, True]
+    assert any(item["playbook"] for item in learning["items"])
 
 
 def test_what_senders_are_told_is_as_described(gateway: GatewayBench) -> None:
     desk = SapInboxAgent(gateway.bench)
-    asked = [
+    cases = [
         (TASKS, cached(1), 20, 200),
         (TASKS, {**cached(1), "payload": {}}, 20, 409),
         (TASKS, task(2, target={"capability": "nobody.there"}), 1, 202),
     ]
-    for path, value, seconds, status in asked:
+    for path, value, seconds, status in cases:
         (answer,) = ask_while(gateway, [post(path, value, seconds)], desk.work)
         assert answer.status_code == status, answer.text
         conforms(answer, "post", path)

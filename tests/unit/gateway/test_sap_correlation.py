@@ -28,7 +28,7 @@ SENT: dict[str, dict[str, Any]] = {
 paths = pytest.mark.parametrize("path", SENT)
 
 
-def told(answer: httpx.Response) -> tuple[int, str, list[str]]:
+def summarize_response(answer: httpx.Response) -> tuple[int, str, list[str]]:
     """Status, rule, and the header each time that it stands there."""
     return answer.status_code, answer.json()["rule"], answer.headers.get_list(HEADER)
 
@@ -36,7 +36,7 @@ def told(answer: httpx.Response) -> tuple[int, str, list[str]]:
 @paths
 def test_of_what_another_principal_sends(guarded: Guarded, path: str) -> None:
     answer = guarded.ask("POST", path, guarded.token("mallory", OPERATOR), json=SENT[path])
-    assert told(answer) == (403, "forbidden", [TRACE])
+    assert summarize_response(answer) == (403, "forbidden", [TRACE])
     assert answer.json()["path"].endswith("/agentId")
 
 
@@ -44,12 +44,12 @@ def test_of_what_another_principal_sends(guarded: Guarded, path: str) -> None:
 def test_of_what_is_too_large_for_a_record(tmp_path: Path, path: str) -> None:
     with GatewayBench(tmp_path, max_record_bytes=100) as gateway:
         answer = gateway.ask("POST", path, json=SENT[path])
-        assert told(answer) == (413, "too_large", [TRACE])
+        assert summarize_response(answer) == (413, "too_large", [TRACE])
 
 
 def test_of_too_many_at_once(gateway: GatewayBench) -> None:
     answer = gateway.ask("POST", TASKS, json=[task()] * 1001)
-    assert told(answer) == (413, "too_large", [TRACE])
+    assert summarize_response(answer) == (413, "too_large", [TRACE])
 
 
 @paths
@@ -58,11 +58,11 @@ def test_while_the_broker_is_away(
 ) -> None:
     monkeypatch.setattr(BrokerWatch, "reason", "Kafka does not answer")
     answer = gateway.ask("POST", path, json=SENT[path])
-    assert told(answer) == (503, "service_unavailable", [TRACE])
+    assert summarize_response(answer) == (503, "service_unavailable", [TRACE])
     assert answer.headers["retry-after"]
     assert gateway.bench.records(path.removeprefix("/v1/").replace("/", ".")) == []
     other = gateway.ask("POST", "/v1/apc/packets", json=idea())
-    assert told(other) == (503, "service_unavailable", [])
+    assert summarize_response(other) == (503, "service_unavailable", [])
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_of_what_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def submit(outputs: Sequence[Output]) -> Future[list[Record]]:
-        found: Future[list[Record]] = Future()
-        found.set_exception(failure)
-        return found
+        future: Future[list[Record]] = Future()
+        future.set_exception(failure)
+        return future
 
     monkeypatch.setattr(gateway.bench.log, "submit", submit)
-    assert told(gateway.ask("POST", path, json=SENT[path])) == (status, rule, [TRACE])
+    assert summarize_response(gateway.ask("POST", path, json=SENT[path])) == (status, rule, [TRACE])
 
 
 def test_two_requests_do_not_share_it(gateway: GatewayBench) -> None:
     other = "00000000-0000-0000-0000-000000000001"
     values = [task(1), {**task(2), "correlationId": other}, idea()]
     where = [TASKS, TASKS, "/v1/apc/packets"]
-    asked = [("POST", path, {"json": value}) for path, value in zip(where, values, strict=True)]
-    answers = gateway.ask_all(asked)
+    requests = [("POST", path, {"json": value}) for path, value in zip(where, values, strict=True)]
+    answers = gateway.ask_all(requests)
     assert [answer.headers.get_list(HEADER) for answer in answers] == [[TRACE], [other], []]

@@ -27,11 +27,11 @@ def waiting(seconds: object) -> dict[str, str]:
 
 
 def ask_while(
-    gateway: GatewayBench, asked: Sequence[tuple[str, str, Json]], work: Callable[[], object]
+    gateway: GatewayBench, requests: Sequence[tuple[str, str, Json]], work: Callable[[], object]
 ) -> list[httpx.Response]:
     """All at once; the work is done once all that they send is on the log."""
     before = len(gateway.bench.records(SAP_TASKS.name))
-    posted = sum(path == TASKS for _, path, _ in asked)
+    posted = sum(path == TASKS for _, path, _ in requests)
 
     def then() -> None:
         wait_for(
@@ -42,7 +42,7 @@ def ask_while(
     thread = threading.Thread(target=then)
     thread.start()
     try:
-        return gateway.ask_all(asked)
+        return gateway.ask_all(requests)
     finally:
         thread.join()
 
@@ -52,27 +52,29 @@ def post(path: str, value: Any, seconds: object = 20) -> tuple[str, str, Json]:
 
 
 @pytest.fixture
-def desk(gateway: GatewayBench) -> SapInboxAgent:
+def inbox_agent(gateway: GatewayBench) -> SapInboxAgent:
     return SapInboxAgent(gateway.bench)
 
 
-def test_a_sender_waits_for_the_outcome(gateway: GatewayBench, desk: SapInboxAgent) -> None:
+def test_a_sender_waits_for_the_outcome(gateway: GatewayBench, inbox_agent: SapInboxAgent) -> None:
     of = cached()
-    (answer,) = ask_while(gateway, [post(TASKS, of)], desk.work)
+    (answer,) = ask_while(gateway, [post(TASKS, of)], inbox_agent.work)
     body = answer.json()
     assert (answer.status_code, body["status"]) == (200, "SUCCEEDED"), answer.text
     assert body["meta"]["headrace"]["rule"] == "agent_status"
     assert answer.headers["Preference-Applied"] == "wait=20"
     assert answer.headers["X-Correlation-Id"] == TRACE
     assert answer.headers["content-type"] == "application/json"
-    found = gateway.get(f"{TASKS}/{of['taskId']}")
-    assert found["state"] == "SUCCEEDED", "what was written beside the outcome is seen, too"
-    assert body == found["outcomes"][-1]
+    task_json = gateway.get(f"{TASKS}/{of['taskId']}")
+    assert task_json["state"] == "SUCCEEDED", "what was written beside the outcome is seen, too"
+    assert body == task_json["outcomes"][-1]
 
 
-def test_a_duplicate_gets_the_first_outcome(gateway: GatewayBench, desk: SapInboxAgent) -> None:
+def test_a_duplicate_gets_the_first_outcome(
+    gateway: GatewayBench, inbox_agent: SapInboxAgent
+) -> None:
     of = cached()
-    first, second = ask_while(gateway, [post(TASKS, of)] * 2, desk.work)
+    first, second = ask_while(gateway, [post(TASKS, of)] * 2, inbox_agent.work)
     third = ask_while(gateway, [post(TASKS, of)], gateway.bench.host.run)[0]
     assert first.json() == second.json() == third.json()
     assert {answer.status_code for answer in (first, second, third)} == {200}
@@ -151,7 +153,7 @@ def test_reporters_and_operators_wait_for_the_verdict(gateway: GatewayBench) -> 
     of = task()
     gateway.send(TASKS, of)
 
-    def judged(path: str, value: Json) -> httpx.Response:
+    def post_and_run(path: str, value: Json) -> httpx.Response:
         def work() -> None:
             wait_for(lambda: len(gateway.bench.records(topic)) > before, "it is sent")
             gateway.bench.host.run()
@@ -160,32 +162,34 @@ def test_reporters_and_operators_wait_for_the_verdict(gateway: GatewayBench) -> 
         before = len(gateway.bench.records(topic))
         return ask_while(gateway, [post(path, value)], work)[0]
 
-    done = judged(RESULTS, result(of, output={"n": 1}))
+    done = post_and_run(RESULTS, result(of, output={"n": 1}))
     assert (done.status_code, done.json()["verdict"]) == (200, "accepted")
-    late = judged(RESULTS, result(of, output={"n": 2}))
+    late = post_and_run(RESULTS, result(of, output={"n": 2}))
     assert (late.status_code, late.json()["rule"]) == (409, "task_closed")
-    unknown = judged(SIGNALS, signal(task(7), rating=3))
+    unknown = post_and_run(SIGNALS, signal(task(7), rating=3))
     assert (unknown.status_code, unknown.json()["rule"]) == (404, "unknown_task")
-    rated = judged(SIGNALS, signal(of, rating=3))
+    rated = post_and_run(SIGNALS, signal(of, rating=3))
     assert (rated.status_code, rated.json()["subject"]) == (200, "SIGNAL")
-    own = signal(of, 2, rating=3) | {"operator": {"agentId": "A-ml-001", "agentKind": "agent"}}
-    assert judged(SIGNALS, own).status_code == 403
+    agent_signal = signal(of, 2, rating=3) | {
+        "operator": {"agentId": "A-ml-001", "agentKind": "agent"}
+    }
+    assert post_and_run(SIGNALS, agent_signal).status_code == 403
 
 
-def test_no_thread_is_kept_per_waiter(gateway: GatewayBench, desk: SapInboxAgent) -> None:
+def test_no_thread_is_kept_per_waiter(gateway: GatewayBench, inbox_agent: SapInboxAgent) -> None:
     peak = []
 
     def work() -> None:
         peak.append(threading.active_count())
-        desk.work()
+        inbox_agent.work()
 
     before = threading.active_count()
-    asked = [post(TASKS, task(number)) for number in range(120)]
-    answers = ask_while(gateway, asked, work)
+    requests = [post(TASKS, task(number)) for number in range(120)]
+    answers = ask_while(gateway, requests, work)
     assert [answer.status_code for answer in answers] == [200] * 120
     assert peak[0] < before + 20
     assert {answer.json()["taskId"] for answer in answers} == {
-        value["json"]["taskId"] for _, _, value in asked
+        value["json"]["taskId"] for _, _, value in requests
     }
 
 
@@ -226,22 +230,22 @@ def test_a_batch_of_one_trace_says_so(
     assert answer.headers.get("X-Correlation-Id") == header
 
 
-@pytest.mark.parametrize("given", [TRACE, TRACE.upper(), f" {TRACE} "])
-def test_a_header_that_says_the_same_is_fine(gateway: GatewayBench, given: str) -> None:
-    answer = gateway.ask("POST", TASKS, json=task(), headers={"X-Correlation-Id": given})
+@pytest.mark.parametrize("header", [TRACE, TRACE.upper(), f" {TRACE} "])
+def test_a_header_that_says_the_same_is_fine(gateway: GatewayBench, header: str) -> None:
+    answer = gateway.ask("POST", TASKS, json=task(), headers={"X-Correlation-Id": header})
     assert answer.status_code == 202
 
 
-@pytest.mark.parametrize("given", [OTHER, "x", "", f"{TRACE}, {TRACE}"])
+@pytest.mark.parametrize("header", [OTHER, "x", "", f"{TRACE}, {TRACE}"])
 @pytest.mark.parametrize("path", [TASKS, RESULTS, SIGNALS])
 def test_a_header_that_says_otherwise_is_refused(
-    gateway: GatewayBench, path: str, given: str
+    gateway: GatewayBench, path: str, header: str
 ) -> None:
     value = {TASKS: task(), RESULTS: result(task()), SIGNALS: signal(task(), rating=1)}[path]
-    answer = gateway.ask("POST", path, json=value, headers={"X-Correlation-Id": given})
+    answer = gateway.ask("POST", path, json=value, headers={"X-Correlation-Id": header})
     body = answer.json()
-    found = (answer.status_code, body["rule"], body["path"])
-    assert found == (422, "correlation_mismatch", "/correlationId")
+    actual = (answer.status_code, body["rule"], body["path"])
+    assert actual == (422, "correlation_mismatch", "/correlationId")
     assert answer.headers["X-Correlation-Id"] == TRACE
     assert gateway.bench.records(path.removeprefix("/v1/").replace("/", ".")) == []
 
@@ -249,8 +253,8 @@ def test_a_header_that_says_otherwise_is_refused(
 def test_of_a_batch_each_other_id_is_named(gateway: GatewayBench) -> None:
     values = [task(1), correlated(task(2), OTHER), {**task(3), "issuer": None}]
     answer = gateway.ask("POST", TASKS, json=values, headers={"X-Correlation-Id": TRACE})
-    found = [(error["index"], error["rule"]) for error in answer.json()["errors"]]
-    assert found == [(1, "correlation_mismatch"), (2, "missing_field")]
+    errors = [(error["index"], error["rule"]) for error in answer.json()["errors"]]
+    assert errors == [(1, "correlation_mismatch"), (2, "missing_field")]
 
 
 def test_a_task_is_shown_with_its_trace(gateway: GatewayBench) -> None:

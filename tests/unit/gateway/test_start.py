@@ -42,8 +42,8 @@ def test_it_does_not_listen_beyond_loopback(host: str) -> None:
 
 
 def test_with_tokens_it_listens_wherever_it_is_told() -> None:
-    with bind(Address("0.0.0.0", 0), guarded=True) as found:
-        assert found.getsockname()[0] == "0.0.0.0"
+    with bind(Address("0.0.0.0", 0), guarded=True) as listener:
+        assert listener.getsockname()[0] == "0.0.0.0"
 
 
 def test_an_address_that_is_taken_names_its_setting() -> None:

@@ -29,7 +29,7 @@ from tests.unit.views.summit.stage import (
 @pytest.fixture
 def ready(summit: SummitBench) -> SummitBench:
     """The example's agent is registered."""
-    (fact,) = summit.judged(MANIFESTS, manifest())
+    (fact,) = summit.send_and_await(MANIFESTS, manifest())
     assert fact["rule"] == "manifest.accepted"
     return summit
 
@@ -58,8 +58,8 @@ def test_positions_and_the_preference_applied_come_back(served: SummitBench) -> 
     run = served.get(f"{RUNS}/{RUN}")
     assert run["evidence"]["callPosition"] == position
     assert "preference-applied" not in served.post(invoke()).headers
-    asked = served.post(query("agent.list"), prefer=15)
-    assert not {"headrace-position", "preference-applied"} & set(asked.headers)
+    response = served.post(query("agent.list"), prefer=15)
+    assert not {"headrace-position", "preference-applied"} & set(response.headers)
 
 
 def test_a_long_preference_is_cut(served: SummitBench) -> None:
@@ -68,7 +68,7 @@ def test_a_long_preference_is_cut(served: SummitBench) -> None:
 
 def test_a_run_that_has_not_ended_is_told_where_to_ask(ready: SummitBench) -> None:
     ready.result(query("agent.status", agentId=AGENT))
-    (accepted,) = ready.judged(CALLS, invoke())
+    (accepted,) = ready.send_and_await(CALLS, invoke())
     error = ready.error(invoke(), prefer=0)
     assert (error["code"], error["message"]) == (-32001, "Run not finished")
     data = error["data"]
@@ -79,8 +79,8 @@ def test_a_run_that_has_not_ended_is_told_where_to_ask(ready: SummitBench) -> No
 
 
 def test_a_run_under_way_is_told_with_its_status(ready: SummitBench) -> None:
-    ready.judged(CALLS, invoke())
-    ready.judged(REPLIES, progress())
+    ready.send_and_await(CALLS, invoke())
+    ready.send_and_await(REPLIES, progress())
     error = ready.error(invoke(), prefer=1)
     assert (error["code"], error["data"]["status"]) == (-32001, "running")
 
@@ -92,7 +92,7 @@ def test_a_repeated_call_gets_the_result_of_the_first(served: SummitBench) -> No
 
 
 def test_a_repeated_call_waits_for_the_first(ready: SummitBench) -> None:
-    ready.judged(CALLS, invoke())
+    ready.send_and_await(CALLS, invoke())
     ready.agent()
     assert ready.result(invoke())["status"] == "completed"
 
@@ -151,17 +151,17 @@ def test_a_run_that_ends_badly_answers_with_a_result(ready: SummitBench) -> None
 
 def test_a_refused_output_is_never_passed_on(ready: SummitBench) -> None:
     ready.agent(lambda call: [result(call["params"]["runId"], {"words": "six"})])
-    found = ready.result(invoke())
-    assert (found["status"], found["error"]["code"]) == ("failed", -32010)
-    assert "output" not in found
-    assert found["error"]["data"]["errors"] == [{"path": "/output/words", "keyword": "type"}]
+    run_json = ready.result(invoke())
+    assert (run_json["status"], run_json["error"]["code"]) == ("failed", -32010)
+    assert "output" not in run_json
+    assert run_json["error"]["data"]["errors"] == [{"path": "/output/words", "keyword": "type"}]
 
 
 def test_an_overspent_run_says_so(ready: SummitBench) -> None:
     ready.agent(lambda call: [result(metrics={"tokens": 0, "cost_usd": 0.01})])
-    found = ready.result(invoke())
-    assert (found["status"], found["error"]["code"]) == ("budget_exceeded", -32013)
-    assert found["metrics"]["cost_usd"] == 0.01
+    run_json = ready.result(invoke())
+    assert (run_json["status"], run_json["error"]["code"]) == ("budget_exceeded", -32013)
+    assert run_json["metrics"]["cost_usd"] == 0.01
 
 
 def test_a_tool_that_fails_says_so(ready: SummitBench) -> None:
@@ -179,7 +179,7 @@ def test_the_agents_own_verification_comes_with_the_result(ready: SummitBench) -
 
 
 def test_a_cancel_waits_for_its_verdict(ready: SummitBench) -> None:
-    ready.judged(CALLS, invoke())
+    ready.send_and_await(CALLS, invoke())
     assert ready.result(cancel(), prefer=0) == {"runId": RUN, "status": "cancelled"}
     assert ready.result({**cancel(), "id": 2}) == {"runId": RUN, "status": "cancelled"}
     ended = ready.result(invoke())
@@ -194,7 +194,7 @@ def test_a_cancel_of_an_ended_run(served: SummitBench) -> None:
 
 
 def test_only_the_caller_cancels(ready: SummitBench) -> None:
-    ready.judged(CALLS, {**invoke(), "caller": "desk-7"})
+    ready.send_and_await(CALLS, {**invoke(), "caller": "desk-7"})
     for caller in ({}, {"caller": "desk-8"}):
         error = ready.error({**cancel(), **caller})
         assert (error["code"], error["data"]["rule"]) == (-32007, "cancel.not_caller")
@@ -202,20 +202,20 @@ def test_only_the_caller_cancels(ready: SummitBench) -> None:
 
 
 def test_a_notification_is_carried_out_and_not_answered(ready: SummitBench) -> None:
-    ready.judged(CALLS, invoke())
-    told = {k: v for k, v in cancel().items() if k != "id"}
-    answer = ready.post(told)
+    ready.send_and_await(CALLS, invoke())
+    notification = {k: v for k, v in cancel().items() if k != "id"}
+    answer = ready.post(notification)
     assert (answer.status_code, answer.content) == (204, b"")
     position = answer.headers["headrace-position"]
     assert ready.get(f"{RUNS}/{RUN}", after=position)["status"] == "cancelled"
 
 
 def test_a_notification_that_is_refused_is_not_answered_either(ready: SummitBench) -> None:
-    told = {"jsonrpc": "2.0", "method": "agent.cancel", "params": {"runId": "none"}}
-    position = ready.post(told).headers["headrace-position"]
+    notification = {"jsonrpc": "2.0", "method": "agent.cancel", "params": {"runId": "none"}}
+    position = ready.post(notification).headers["headrace-position"]
     (event,) = ready.get(f"{RUNS}/none/events", after=position)["items"]
     assert (event["rule"], event["verdict"]) == ("run.unknown", "rejected")
-    bad = {**told, "params": {"runId": "?"}}
+    bad = {**notification, "params": {"runId": "?"}}
     answer = ready.post(bad)
     assert (answer.status_code, "headrace-position" in answer.headers) == (204, False)
 
@@ -229,11 +229,11 @@ def test_any_other_request_needs_an_id(ready: SummitBench) -> None:
 
 
 def test_a_batch_is_answered_in_its_order(served: SummitBench) -> None:
-    told = {k: v for k, v in cancel("b-2").items() if k != "id"}
+    notification = {k: v for k, v in cancel("b-2").items() if k != "id"}
     batch: list[Any] = [
         query("agent.status", runId="b-1"),
         {**invoke("b-1"), "id": "one"},
-        told,
+        notification,
         4,
         {**invoke("b-3", agent="nobody"), "id": "three"},
         {**tool_call("b-4"), "id": "four"},
@@ -253,20 +253,20 @@ def test_a_batch_is_answered_in_its_order(served: SummitBench) -> None:
 
 def test_a_batch_has_one_deadline(ready: SummitBench) -> None:
     batch = [{**invoke(f"b-{n}"), "id": n} for n in range(5)]
-    found = [each["error"]["code"] for each in ready.call(batch, prefer=1)]
-    assert found == [-32001] * 5
+    codes = [each["error"]["code"] for each in ready.call(batch, prefer=1)]
+    assert codes == [-32001] * 5
 
 
 def test_a_batch_of_notifications_alone(ready: SummitBench) -> None:
-    told = {k: v for k, v in cancel("none").items() if k != "id"}
-    answer = ready.post([told, told])
+    notification = {k: v for k, v in cancel("none").items() if k != "id"}
+    answer = ready.post([notification, notification])
     assert (answer.status_code, answer.content) == (204, b"")
     assert len(answer.headers["headrace-position"].split(",")) == 2
 
 
 def test_a_result_is_that_of_the_manifest_at_acceptance(ready: SummitBench) -> None:
-    ready.judged(CALLS, invoke())
-    ready.judged(MANIFESTS, manifest(version="2.0.0", tools=[]))
+    ready.send_and_await(CALLS, invoke())
+    ready.send_and_await(MANIFESTS, manifest(version="2.0.0", tools=[]))
     ready.agent()
     assert ready.result(invoke()) == RESULT
     evidence = ready.get(f"{RUNS}/{RUN}")["evidence"]

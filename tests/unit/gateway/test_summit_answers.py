@@ -9,7 +9,7 @@ import pytest
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.summit_bench import CALLS, MANIFESTS, REPLIES, RUNS, SummitBench
 from tests.unit.gateway.test_answers import BY_NAME, DOCUMENT, validator
-from tests.unit.gateway.test_sap_answers import conforms, shown
+from tests.unit.gateway.test_sap_answers import conforms, get_valid_json
 from tests.unit.views.summit.stage import (
     AGENT,
     RUN,
@@ -28,7 +28,7 @@ from tests.unit.views.summit.stage import (
 
 
 @pytest.fixture
-def told(gateway: GatewayBench) -> GatewayBench:
+def seeded_gateway(gateway: GatewayBench) -> GatewayBench:
     """Runs of both kinds, with all that may belong to one."""
     checked = {"status": "passed", "score": 0.9, "checks": [{"name": "x", "passed": True}]}
     gateway.send(MANIFESTS, manifest(resources={"memory": "high"}), critic(), manifest("other"))
@@ -43,23 +43,29 @@ def told(gateway: GatewayBench) -> GatewayBench:
     return gateway
 
 
-def test_runs_are_as_described(told: GatewayBench) -> None:
-    states = [shown(told, "get_summit_run", runId=run)["status"] for run in (RUN, "c", "d")]
+def test_runs_are_as_described(seeded_gateway: GatewayBench) -> None:
+    states = [
+        get_valid_json(seeded_gateway, "get_summit_run", runId=run)["status"]
+        for run in (RUN, "c", "d")
+    ]
     assert states == ["completed", "cancelled", "failed"]
-    assert shown(told, "get_summit_run", runId="tool-1")["output"] == {"x": None}
-    assert len(shown(told, "list_summit_runs", "?limit=9")["items"]) == 4
+    assert get_valid_json(seeded_gateway, "get_summit_run", runId="tool-1")["output"] == {"x": None}
+    assert len(get_valid_json(seeded_gateway, "list_summit_runs", "?limit=9")["items"]) == 4
     rules = [
         event["rule"]
         for run in (RUN, "b", "c", "d", "e")
-        for event in shown(told, "list_summit_run_events", runId=run)["items"]
+        for event in get_valid_json(seeded_gateway, "list_summit_run_events", runId=run)["items"]
     ]
     assert {"agent.unknown", "inputs.schema", "output.schema", "cancel.accepted"} <= set(rules)
 
 
-def test_agents_are_as_described(told: GatewayBench) -> None:
-    assert len(shown(told, "list_summit_agents")["items"]) == 3
-    assert shown(told, "get_summit_agent", "?version=1.2.0", agentId=AGENT)["state"] == "registered"
-    assert shown(told, "list_summit_agent_events", agentId=AGENT)["items"]
+def test_agents_are_as_described(seeded_gateway: GatewayBench) -> None:
+    assert len(get_valid_json(seeded_gateway, "list_summit_agents")["items"]) == 3
+    assert (
+        get_valid_json(seeded_gateway, "get_summit_agent", "?version=1.2.0", agentId=AGENT)["state"]
+        == "registered"
+    )
+    assert get_valid_json(seeded_gateway, "list_summit_agent_events", agentId=AGENT)["items"]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +78,10 @@ def test_agents_are_as_described(told: GatewayBench) -> None:
     ],
 )
 def test_refusals_are_as_described(
-    told: GatewayBench, name: str, ids: Json, query_: str, status: int
+    seeded_gateway: GatewayBench, name: str, ids: Json, query_: str, status: int
 ) -> None:
     template = BY_NAME[name].template
-    answer = told.ask("GET", template.format(**ids) + query_)
+    answer = seeded_gateway.ask("GET", template.format(**ids) + query_)
     assert answer.status_code == status
     conforms(answer, "get", template)
 
@@ -120,13 +126,13 @@ def test_manifests_in_yaml(summit: SummitBench, kind: str) -> None:
 
 
 def test_answers_of_json_rpc_are_as_described(summit: SummitBench) -> None:
-    summit.judged(MANIFESTS, manifest())
+    summit.send_and_await(MANIFESTS, manifest())
     summit.agent()
     path = DOCUMENT["paths"]["/summit"]["post"]
     schema = path["responses"]["200"]["content"]["application/json"]["schema"]
     body = path["requestBody"]["content"]["application/json"]
     bodies = [invoke(), tool_call(), cancel(), query("agent.list"), [query("tool.list"), 4]]
-    for given in (*bodies, *(example["value"] for example in body["examples"].values())):
-        validator(schema).validate(summit.call(given))
-    for given in bodies[:4]:
-        validator(body["schema"]).validate(given)
+    for body_json in (*bodies, *(example["value"] for example in body["examples"].values())):
+        validator(schema).validate(summit.call(body_json))
+    for body_json in bodies[:4]:
+        validator(body["schema"]).validate(body_json)

@@ -19,8 +19,8 @@ def without(request: Json, name: str) -> Json:
 
 def params(request: Json, **members: Any) -> Json:
     """With other params; those that are None are left out."""
-    found = {**request["params"], **members}
-    return {**request, "params": {k: v for k, v in found.items() if v is not None}}
+    all_members = {**request["params"], **members}
+    return {**request, "params": {k: v for k, v in all_members.items() if v is not None}}
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_bodies(summit: SummitBench, text: str, code: int, rule: str) -> None:
     body = text.encode("latin-1")
     answer = summit.ask("POST", "/summit", content=body, headers=JSON_TYPE)
     assert answer.status_code == 200
-    found = answer.json()
-    assert (found["id"], found["error"]["code"]) == (None, code)
-    assert found["error"]["data"]["rule"] == rule
+    response_json = answer.json()
+    assert (response_json["id"], response_json["error"]["code"]) == (None, code)
+    assert response_json["error"]["data"]["rule"] == rule
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,10 @@ def test_bodies(summit: SummitBench, text: str, code: int, rule: str) -> None:
     ],
 )
 def test_requests(summit: SummitBench, request_: Any, code: int, rule: str, id: Any) -> None:
-    found = summit.call(request_)
-    assert found["jsonrpc"] == "2.0"
-    assert (found["error"]["code"], found["error"]["data"]["rule"]) == (code, rule)
-    assert (found["id"], "result" in found) == (id, False)
+    body = summit.call(request_)
+    assert body["jsonrpc"] == "2.0"
+    assert (body["error"]["code"], body["error"]["data"]["rule"]) == (code, rule)
+    assert (body["id"], "result" in body) == (id, False)
     assert not summit.bench.records("summit.calls")
 
 
@@ -132,11 +132,11 @@ def test_other_methods_of_http_are_refused(summit: SummitBench) -> None:
 
 
 def test_positions_that_cannot_be_seen(summit: SummitBench) -> None:
-    asked = query("agent.list")
-    assert summit.post(asked, query="?after=x").status_code == 422
-    assert summit.post(asked, query="?after=summit.events/0/1").status_code == 422
-    assert summit.post(asked, query="?before=1").status_code == 422
-    late = summit.post(asked, query="?after=summit.calls/0/99")
+    request = query("agent.list")
+    assert summit.post(request, query="?after=x").status_code == 422
+    assert summit.post(request, query="?after=summit.events/0/1").status_code == 422
+    assert summit.post(request, query="?before=1").status_code == 422
+    late = summit.post(request, query="?after=summit.calls/0/99")
     assert (late.status_code, late.json()["rule"]) == (504, "not_seen_in_time")
     error = summit.error(query("agent.status", runId="x", after="summit.calls/0/99"))
     assert (error["code"], error["data"]["rule"]) == (-32603, "service.unavailable")
@@ -144,5 +144,5 @@ def test_positions_that_cannot_be_seen(summit: SummitBench) -> None:
 
 
 def test_the_largest_batch(summit: SummitBench) -> None:
-    found = summit.call([{**query("agent.list"), "id": n} for n in range(100)])
-    assert [each["id"] for each in found] == list(range(100))
+    responses = summit.call([{**query("agent.list"), "id": n} for n in range(100)])
+    assert [each["id"] for each in responses] == list(range(100))

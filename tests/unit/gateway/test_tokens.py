@@ -41,8 +41,10 @@ class TestEveryRoute:
         assert routes == {(method, path) for method, path, _ in list_access_rules()}
 
     def test_those_of_the_framework_are_declared(self, guarded: Guarded) -> None:
-        found: list[Any] = [r for r in guarded.bench.app.routes if hasattr(r, "methods")]
-        routes = {(m, r.path) for r in found for m in r.methods - {"HEAD"}}
+        routes_with_methods: list[Any] = [
+            r for r in guarded.bench.app.routes if hasattr(r, "methods")
+        ]
+        routes = {(m, r.path) for r in routes_with_methods for m in r.methods - {"HEAD"}}
         assert routes <= {(method, path) for method, path, _ in list_access_rules()}
 
     @pytest.mark.parametrize(
@@ -88,19 +90,19 @@ class TestEveryRoute:
             assert answer.status_code in (404, 405)
 
     def test_the_document_names_the_roles(self, guarded: Guarded) -> None:
-        found = document(guarded.bench.settings)
-        assert found["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
-        packets = found["paths"]["/v1/apc/packets"]
+        openapi = document(guarded.bench.settings)
+        assert openapi["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+        packets = openapi["paths"]["/v1/apc/packets"]
         assert packets["post"]["security"] == [{"bearer": ["producer"]}]
         assert packets["get"]["security"] == [{"bearer": ["reader"]}]
         assert {"401", "403"} <= set(packets["get"]["responses"])
-        assert found["paths"]["/v1/sap/signals"]["post"]["security"] == [{"bearer": ["operator"]}]
-        assert "security" not in found["paths"]["/subjects"]["get"]
+        assert openapi["paths"]["/v1/sap/signals"]["post"]["security"] == [{"bearer": ["operator"]}]
+        assert "security" not in openapi["paths"]["/subjects"]["get"]
 
 
-@pytest.mark.parametrize("given", ["", "Basic eDp5", "Bearer", "Bearer  ", "hr_x_y"])
-def test_what_is_no_bearer_token(guarded: Guarded, given: str) -> None:
-    answer = guarded.ask("GET", "/v1/apc/packets", headers={"authorization": given})
+@pytest.mark.parametrize("header", ["", "Basic eDp5", "Bearer", "Bearer  ", "hr_x_y"])
+def test_what_is_no_bearer_token(guarded: Guarded, header: str) -> None:
+    answer = guarded.ask("GET", "/v1/apc/packets", headers={"authorization": header})
     assert (answer.status_code, answer.json()["rule"]) == (401, "token_missing")
 
 
@@ -173,17 +175,17 @@ def test_everybody_sends_as_themselves(
     assert (refused.status_code, refused.json()["rule"]) == (403, rule)
     taken = guarded.ask("POST", path, guarded.token(principal, role), json=[value])
     assert taken.status_code == 202, taken.text
-    (told,) = taken.json()["positions"]
-    position = told["position"] if isinstance(told, dict) else told
+    (item,) = taken.json()["positions"]
+    position = item["position"] if isinstance(item, dict) else item
     assert guarded.principal(facts, position) == principal
 
 
 def test_one_foreign_envelope_keeps_all_back(guarded: Guarded) -> None:
-    own = example("saop/turn")
-    other = {**own, "agent_id": "researcher"}
+    own_turn = example("saop/turn")
+    other = {**own_turn, "agent_id": "researcher"}
     before = len(guarded.bench.bench.records("saop.turns"))
     token = guarded.token("saop:developer", PRODUCER)
-    answer = guarded.ask("POST", "/v1/saop/turns", token, json=[own, other])
+    answer = guarded.ask("POST", "/v1/saop/turns", token, json=[own_turn, other])
     assert (answer.status_code, answer.json()["path"]) == (403, "/agent_id")
     assert len(guarded.bench.bench.records("saop.turns")) == before
 

@@ -78,8 +78,8 @@ class TestJsonRpcOfSummit:
 
 class TestJsonRpcOfAsap:
     def test_its_manifest_says_that_it_needs_tokens(self, guarded: Guarded) -> None:
-        told = guarded.ask("GET", "/.well-known/asap/manifest.json").json()
-        assert told["auth"]["schemes"] == ["bearer"]
+        manifest = guarded.ask("GET", "/.well-known/asap/manifest.json").json()
+        assert manifest["auth"]["schemes"] == ["bearer"]
 
     @pytest.mark.parametrize(
         ("token", "code"),

@@ -45,7 +45,7 @@ class Frame(NamedTuple):
 def frames_of(text: bytes) -> list[Frame]:
     """text: whole frames."""
     assert text.endswith(b"\n\n"), text[-80:]
-    found = []
+    frames = []
     for block in re.split(r"\n\n+", text.decode().strip("\n")):
         members: dict[str, Any] = {}
         for line in block.split("\n"):
@@ -53,8 +53,8 @@ def frames_of(text: bytes) -> list[Frame]:
             members[name or "comment"] = value
         if line_data := members.get("data"):
             members["data"] = json.loads(line_data)
-        found.append(Frame(**members))
-    return found
+        frames.append(Frame(**members))
+    return frames
 
 
 class Bench:
@@ -157,21 +157,21 @@ class Client:
 
     async def records(self, count: int) -> list[Any]:
         """So many RtesRecords."""
-        found: list[Any] = []
-        while len(found) < count:
+        records: list[Any] = []
+        while len(records) < count:
             frame = await self.frame()
             assert frame is not None, "the stream has ended"
             assert frame.event is None, frame
             if frame.data is not None:
-                found.append(frame.data)
-        return found
+                records.append(frame.data)
+        return records
 
-    async def rest(self) -> list[Frame]:
+    async def read_to_end(self) -> list[Frame]:
         """What comes up to the end of the stream."""
-        found = []
+        frames = []
         while (frame := await self.frame()) is not None:
-            found.append(frame)
-        return found
+            frames.append(frame)
+        return frames
 
     async def close(self) -> None:
         await self._chunks.aclose()
@@ -189,8 +189,8 @@ async def connect(
     return client
 
 
-def run(scene: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scene, 60))
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, 60))
 
 
 def places(records: list[Any]) -> list[tuple[str, int]]:

@@ -27,45 +27,45 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.005)
 
 
-@pytest.mark.parametrize("wanted", [Filters(), Filters("s"), Filters(["s", "t"])])
-def test_a_slow_client_is_told_where_to_go_on(wanted: Filters) -> None:
-    async def scene() -> None:
+@pytest.mark.parametrize("filters", [Filters(), Filters("s"), Filters(["s", "t"])])
+def test_a_slow_client_is_told_where_to_go_on(filters: Filters) -> None:
+    async def scenario() -> None:
         bench = Bench(2, rtes_tail_records=10)
         async with bench.hub() as hub:
-            slow, quick = await connect(hub, wanted), await connect(hub, wanted)
+            slow, quick = await connect(hub, filters), await connect(hub, filters)
             bench.send("s", 3)
-            found = await slow.records(3)
-            assert places(await quick.records(3)) == places(found)
+            records = await slow.records(3)
+            assert places(await quick.records(3)) == places(records)
             for _ in range(11):
                 bench.send("s")
                 await quick.records(1)
             await until(lambda: slow.stream.subscriber.end)
-            (last,) = await slow.rest()
+            (last,) = await slow.read_to_end()
             assert last == Frame(event="overflow", data={"cursor": slow.cursor})
             await slow.close()
-            again = await connect(hub, wanted, cursor=last.data["cursor"])
-            found += await again.records(11)
-            assert places(found) == [("s", n) for n in range(1, 15)]
+            again = await connect(hub, filters, cursor=last.data["cursor"])
+            records += await again.records(11)
+            assert places(records) == [("s", n) for n in range(1, 15)]
             bench.send("s")
             assert places(await quick.records(1)) == [("s", 15)]
 
-    run(scene())
+    run(scenario())
 
 
 def test_the_bytes_that_wait_are_bounded_too() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1, rtes_tail_bytes=100_000)
         async with bench.hub() as hub:
             client = await connect(hub)
             bench.send("s", 3, line="x" * 60_000)
             await until(lambda: client.stream.subscriber.end)
-            assert [frame.event for frame in await client.rest()] == ["overflow"]
+            assert [frame.event for frame in await client.read_to_end()] == ["overflow"]
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_record_larger_than_the_bound_is_delivered() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1, rtes_tail_bytes=100_000)
         async with bench.hub() as hub:
             live = await connect(hub)
@@ -74,11 +74,11 @@ def test_a_record_larger_than_the_bound_is_delivered() -> None:
             later = await connect(hub, start="earliest")
             assert len((await later.records(1))[0]["payload"]["line"]) == 500_000
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_long_past_does_not_overflow_a_client_that_reads() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(2, rtes_tail_records=4)
         for number in range(300):
             bench.send(f"s{number % 7}", 5)
@@ -86,19 +86,19 @@ def test_a_long_past_does_not_overflow_a_client_that_reads() -> None:
             client = await connect(hub, start="earliest")
             assert len(set(places(await client.records(1500)))) == 1500
 
-    run(scene())
+    run(scenario())
 
 
 @pytest.mark.parametrize("sessions", [(), ("s",), ("s", "t")])
 def test_silence_is_interrupted_by_heartbeats_and_the_cursor_moves_on(
     sessions: tuple[str, ...],
 ) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1)
-        wanted = Filters(sessions, TRANSITION)
+        filters = Filters(sessions, TRANSITION)
         async with bench.hub() as hub:
             hub.heartbeat_s = 0.05
-            client = await connect(hub, wanted)
+            client = await connect(hub, filters)
             opened = client.cursor
             assert await client.frame() == Frame(comment="heartbeat")
             bench.send("s", 2)
@@ -109,23 +109,23 @@ def test_silence_is_interrupted_by_heartbeats_and_the_cursor_moves_on(
                 assert frame == Frame(client.cursor if client.cursor != opened else None,
                                       comment="heartbeat")  # fmt: skip
                 opened = client.cursor
-            again = await connect(hub, wanted, cursor=client.cursor)
+            again = await connect(hub, filters, cursor=client.cursor)
             bench.send("s", kind=TRANSITION)
             assert places(await again.records(1)) == places(await client.records(1)) == [("s", 3)]
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_heartbeat_without_filtered_records_is_a_comment_alone() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(2)
         bench.send("s", 3)
         async with bench.hub() as hub:
             hub.heartbeat_s = 0.02
-            for wanted in (Filters(), Filters("s"), Filters(kind=TRANSITION)):
+            for filters in (Filters(), Filters("s"), Filters(kind=TRANSITION)):
                 for start in ("earliest", "latest"):
-                    client = await connect(hub, wanted, start)
-                    if start == "earliest" and not wanted.kinds:
+                    client = await connect(hub, filters, start)
+                    if start == "earliest" and not filters.kinds:
                         await client.records(3)
                     elif start == "earliest":
                         assert (await client.frame() or Frame()).id == client.cursor
@@ -133,19 +133,19 @@ def test_a_heartbeat_without_filtered_records_is_a_comment_alone() -> None:
                         Frame(comment="heartbeat")
                     ] * 3
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_hub_that_stops_gives_every_client_its_cursor() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1)
         async with bench.hub() as hub:
-            wanted = Filters(kind=TRANSITION)
-            clients = [await connect(hub, wanted), await connect(hub, Filters("s"))]
+            filters = Filters(kind=TRANSITION)
+            clients = [await connect(hub, filters), await connect(hub, Filters("s"))]
             bench.send("s", 2)
             await clients[1].records(2)
             hub.drain()
-            assert [await client.rest() for client in clients] == [
+            assert [await client.read_to_end() for client in clients] == [
                 [Frame(id="0:1")],
                 [Frame(id="s:2")],
             ]
@@ -155,36 +155,36 @@ def test_a_hub_that_stops_gives_every_client_its_cursor() -> None:
                 await client.close()
             assert hub.clients == 0
 
-    run(scene())
+    run(scenario())
 
 
 @pytest.mark.parametrize("recent", [0, 3000])
-@pytest.mark.parametrize("wanted", [Filters(), Filters("s"), Filters(["s", "t"])])
+@pytest.mark.parametrize("filters", [Filters(), Filters("s"), Filters(["s", "t"])])
 def test_a_hub_that_stops_while_a_client_catches_up_loses_nothing_of_it(
-    wanted: Filters, recent: int
+    filters: Filters, recent: int
 ) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1, rtes_tail_records=4)
         for _ in range(500):
             bench.send("s", 2)
         async with bench.hub(max_recent=recent) as hub:
-            client = await connect(hub, wanted, "earliest")
-            found = await client.records(3)
+            client = await connect(hub, filters, "earliest")
+            records = await client.records(3)
             hub.drain()
             await asyncio.sleep(0.05)
-            rest = await client.rest()
-            found += [frame.data for frame in rest if frame.data is not None]
-            assert len(found) < 20
+            last_frames = await client.read_to_end()
+            records += [frame.data for frame in last_frames if frame.data is not None]
+            assert len(records) < 20
         async with bench.hub() as hub:
-            again = await connect(hub, wanted, cursor=client.cursor)
-            found += await again.records(1000 - len(found))
-            assert places(found) == [("s", n) for n in range(1, 1001)]
+            again = await connect(hub, filters, cursor=client.cursor)
+            records += await again.records(1000 - len(records))
+            assert places(records) == [("s", n) for n in range(1, 1001)]
 
-    run(scene())
+    run(scenario())
 
 
 def test_clients_are_counted_and_limited() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         async with Bench().hub(max_clients=2) as hub:
             first, _ = await connect(hub), await connect(hub)
             assert hub.clients == 2
@@ -194,29 +194,29 @@ def test_clients_are_counted_and_limited() -> None:
             assert hub.clients == 1
             await connect(hub)
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_topic_that_is_created_anew_ends_the_streams_and_their_cursors() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1)
         bench.send("s", 5)
         async with bench.hub() as hub:
             client = await connect(hub, start="earliest")
             await client.records(5)
             bench.recreate()
-            assert await client.rest() == [Frame(id=client.cursor)]
+            assert await client.read_to_end() == [Frame(id=client.cursor)]
             with pytest.raises(CursorAhead):
                 await connect(hub, cursor=client.cursor)
             anew = await connect(hub, start="earliest")
             bench.send("s")
             assert places(await anew.records(1)) == [("s", 1)]
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_topic_that_is_missing_is_waited_for() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1)
         bench.log.delete("rtes.events")
         async with bench.hub(patience_s=0.05) as hub:
@@ -228,4 +228,4 @@ def test_a_topic_that_is_missing_is_waited_for() -> None:
             bench.send("s")
             assert places(await client.records(1)) == [("s", 1)]
 
-    run(scene())
+    run(scenario())

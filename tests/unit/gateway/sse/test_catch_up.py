@@ -27,10 +27,10 @@ def test_partitions_that_grow_do_not_keep_others_waiting() -> None:
     bench.send(quick, 2000)
     begin = {0: 0, 1: 0}
     catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPosition(begin), begin)
-    found = [frame for _ in range(PAGES) for frame in catch_up.page(target)]
+    frames = [frame for _ in range(PAGES) for frame in catch_up.page(target)]
     catch_up.close()
     assert catch_up.distance(target) == 0
-    assert len(found) == 20
+    assert len(frames) == 20
 
 
 def test_a_later_target_is_reached_with_the_same_reader() -> None:
@@ -38,14 +38,14 @@ def test_a_later_target_is_reached_with_the_same_reader() -> None:
     sessions = [next(s for s in "abcdef" if bench.number(s) == number) for number in (0, 1)]
     begin = {0: 0, 1: 0}
     catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPosition(begin), begin)
-    found = 0
+    count = 0
     for session in [*sessions, *sessions]:
         bench.send(session, 5)
         target = {tp.partition: end for tp, end in bench.log.ends(bench.tps).items()}
-        found += sum(len(catch_up.page(target)) for _ in range(PAGES))
+        count += sum(len(catch_up.page(target)) for _ in range(PAGES))
         assert catch_up.distance(target) == 0
     catch_up.close()
-    assert found == 20
+    assert count == 20
 
 
 @pytest.mark.parametrize("error", [BrokerUnavailable("away"), ValueError("odd")], ids=str)
@@ -59,7 +59,7 @@ def test_a_client_ends_when_what_lies_before_cannot_be_read(
     def page(self: CatchUp, target: dict[int, int]) -> Any:
         raise error
 
-    async def scene() -> None:
+    async def scenario() -> None:
         async with bench.hub(max_recent=0) as hub:
             monkeypatch.setattr(CatchUp, "page", page)
             client = await connect(hub, start="earliest")
@@ -67,4 +67,4 @@ def test_a_client_ends_when_what_lies_before_cannot_be_read(
                 pass
             await client.close()
 
-    run(scene())
+    run(scenario())

@@ -45,17 +45,17 @@ def get(server: Server, query: str = "", cursor: str | None = None) -> httpx.Res
 def follow(server: Server, query: str, count: int, cursor: str = "") -> list[ServerSentEvent]:
     """So many events of a stream, opened as a browser does."""
     headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": cursor} if cursor else {})
-    found: list[ServerSentEvent] = []
+    events: list[ServerSentEvent] = []
     with httpx.stream("GET", f"{server.url}{PATH}{query}", headers=headers) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
         assert response.headers["cache-control"] == "no-store"
         for event in EventSource(response).iter_sse():
             if event.data:
-                found.append(event)
-            if len(found) == count:
-                return found
-    return found
+                events.append(event)
+            if len(events) == count:
+                return events
+    return events
 
 
 def test_a_stream_is_read_and_resumed(bench: Bench, server: Server) -> None:
@@ -63,8 +63,8 @@ def test_a_stream_is_read_and_resumed(bench: Bench, server: Server) -> None:
     first = follow(server, "?session_id=s&from=earliest", 2)
     assert [(event.id, event.event) for event in first] == [("s:1", "message"), ("s:2", "message")]
     assert json.loads(first[0].data)["payload"]["type"] == "SANDBOX_PULSE"
-    rest = follow(server, "?session_id=s&from=earliest", 3, "s:2")
-    assert [event.id for event in rest] == ["s:3", "s:4", "s:5"]
+    following = follow(server, "?session_id=s&from=earliest", 3, "s:2")
+    assert [event.id for event in following] == ["s:3", "s:4", "s:5"]
     assert [event.id for event in follow(server, "?session_id=s&cursor=s:3", 1)] == ["s:4"]
     assert [e.id for e in follow(server, "?session_id=s&cursor=s:3", 1, "s:4")] == ["s:5"]
 
@@ -184,8 +184,8 @@ def test_a_client_that_is_slow_for_a_while_is_told_of_the_overflow(bench: Bench)
             text += got
             if b"0\r\n\r\n" in text[-20:]:
                 break
-        told = text[text.rindex(b"event: overflow") :].split(b"\n")[1].decode()
-        last = json.loads(told.removeprefix("data: "))["cursor"]
+        overflow = text[text.rindex(b"event: overflow") :].split(b"\n")[1].decode()
+        last = json.loads(overflow.removeprefix("data: "))["cursor"]
         ids = [line[4:].decode() for line in text.split(b"\n") if line.startswith(b"id: ")]
         assert ids[-1] == last
         assert ids == [f"s:{n}" for n in range(len(ids))]
@@ -195,9 +195,9 @@ def test_a_client_that_is_slow_for_a_while_is_told_of_the_overflow(bench: Bench)
 def test_the_document_names_parameters_and_answers(server: Server) -> None:
     document: dict[str, Any] = httpx.get(f"{server.url}/openapi.json").json()
     route = document["paths"][PATH]["get"]
-    shown = {parameter["name"]: parameter for parameter in route["parameters"]}
-    assert set(shown) == {"session_id", "type", "task_id", "from", "cursor", "Last-Event-ID"}
-    assert shown["type"]["schema"]["items"]["enum"] == list(TYPES)
+    parameters = {parameter["name"]: parameter for parameter in route["parameters"]}
+    assert set(parameters) == {"session_id", "type", "task_id", "from", "cursor", "Last-Event-ID"}
+    assert parameters["type"]["schema"]["items"]["enum"] == list(TYPES)
     assert set(route["responses"]) == {"200", "400", "409", "410", "422", "503"}
     assert set(route["responses"]["200"]["content"]) == {"text/event-stream"}
     for status in ("400", "409", "410", "422", "503"):

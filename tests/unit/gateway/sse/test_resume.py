@@ -45,8 +45,8 @@ steps = st.tuples(
 class Reader:
     """A client that keeps what it got over its connections."""
 
-    def __init__(self, wanted: Filters) -> None:
-        self.wanted = wanted
+    def __init__(self, filters: Filters) -> None:
+        self.wanted = filters
         self.got: list[Any] = []
         self.owed = 0
         self.client: Client | None = None
@@ -60,16 +60,16 @@ class Reader:
 
     async def read(self, count: int) -> None:
         assert self.client is not None
-        found = await self.client.records(min(count, self.owed))
-        self.got += found
-        self.owed -= len(found)
+        records = await self.client.records(min(count, self.owed))
+        self.got += records
+        self.owed -= len(records)
 
     def wants(self, session_id: str, kind: str, task_id: str | None) -> bool:
-        wanted = self.wanted
+        filters = self.wanted
         return (
-            (not wanted.sessions or session_id in wanted.sessions)
-            and (not wanted.kinds or kind in wanted.kinds)
-            and (not wanted.tasks or (task_id or _own(kind)) in wanted.tasks)
+            (not filters.sessions or session_id in filters.sessions)
+            and (not filters.kinds or kind in filters.kinds)
+            and (not filters.tasks or (task_id or _own(kind)) in filters.tasks)
         )
 
 
@@ -80,15 +80,15 @@ def _own(kind: str) -> str | None:
 @settings(max_examples=example_count(60), deadline=None)
 @given(st.integers(1, 3), recent, filters, st.lists(steps, max_size=8))
 def test_each_record_once_and_in_order(
-    partitions: int, recent: int, wanted: Filters, script: list[tuple[list[Any], int, str]]
+    partitions: int, recent: int, stream_filters: Filters, script: list[tuple[list[Any], int, str]]
 ) -> None:
-    run(_scene(partitions, recent, wanted, script))
+    run(_scenario(partitions, recent, stream_filters, script))
 
 
-async def _scene(
-    partitions: int, recent: int, wanted: Filters, script: list[tuple[list[Any], int, str]]
+async def _scenario(
+    partitions: int, recent: int, filters: Filters, script: list[tuple[list[Any], int, str]]
 ) -> None:
-    bench, reader, expected = Bench(partitions), Reader(wanted), []
+    bench, reader, expected = Bench(partitions), Reader(filters), []
     last = [(session_id, kind, task_id) for session_id in SESSIONS for kind in KINDS
             for task_id in TASKS]  # fmt: skip
     sections: list[list[tuple[list[Any], int, str]]] = [[]]
@@ -123,48 +123,48 @@ async def _scene(
 def test_streams_that_begin_while_records_come_join_without_gap(
     partitions: int, recent: int, before: int, during: int, one_session: bool
 ) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(partitions)
-        wanted = Filters("a") if one_session else Filters()
+        filters = Filters("a") if one_session else Filters()
         for _ in range(before):
             bench.send("a", 2)
             bench.send("b", 2)
         async with bench.hub(max_recent=recent) as hub:
-            client = await connect(hub, wanted, "earliest")
+            client = await connect(hub, filters, "earliest")
             for _ in range(during):
                 bench.send("a")
-            found = places(await client.records(2 * before * (1 if one_session else 2) + during))
-            own = [sequence for session_id, sequence in found if session_id == "a"]
-            assert own == list(range(1, 2 * before + during + 1))
+            read = places(await client.records(2 * before * (1 if one_session else 2) + during))
+            sequences = [sequence for session_id, sequence in read if session_id == "a"]
+            assert sequences == list(range(1, 2 * before + during + 1))
 
-    run(scene())
+    run(scenario())
 
 
 @pytest.mark.parametrize("recent", [0, 7, 1000])
 def test_every_id_is_a_cursor_to_go_on_from(recent: int) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(2)
         for _ in range(10):
             bench.send("a", 2)
             bench.send("b", 1)
         async with bench.hub(max_recent=recent) as hub:
-            for wanted in (Filters(), Filters("a"), Filters(["a", "b"])):
-                whole = await connect(hub, wanted, "earliest")
-                cursors, found = [whole.cursor], []
-                for _ in range(20 if wanted.session_id else 30):
-                    found += places(await whole.records(1))
+            for filters in (Filters(), Filters("a"), Filters(["a", "b"])):
+                whole = await connect(hub, filters, "earliest")
+                cursors, read = [whole.cursor], []
+                for _ in range(20 if filters.session_id else 30):
+                    read += places(await whole.records(1))
                     cursors.append(whole.cursor)
                 for seen, cursor in enumerate(cursors):
-                    rest = await connect(hub, wanted, cursor=cursor)
-                    assert places(await rest.records(len(found) - seen)) == found[seen:]
-                    await rest.close()
+                    resumed = await connect(hub, filters, cursor=cursor)
+                    assert places(await resumed.records(len(read) - seen)) == read[seen:]
+                    await resumed.close()
                 await whole.close()
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_cursor_of_another_gateway_that_is_ahead_waits_for_this_one() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1)
         bench.send("s", 3)
         async with bench.hub() as hub:
@@ -176,11 +176,11 @@ def test_a_cursor_of_another_gateway_that_is_ahead_waits_for_this_one() -> None:
             assert places(await client.records(2)) == [("s", 6), ("s", 7)]
             assert places(await of_session.records(2)) == [("s", 6), ("s", 7)]
 
-    run(scene())
+    run(scenario())
 
 
 def test_a_frame_is_one_event_of_the_wire_format() -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = Bench(1)
         bench.send("s", line="two\nlines \u2028 é")
         async with bench.hub() as hub:
@@ -190,4 +190,4 @@ def test_a_frame_is_one_event_of_the_wire_format() -> None:
             (frame,) = frames_of(b'id: 0:1\ndata: {"a":1}\n\n')
             assert (frame.id, frame.data, frame.event) == ("0:1", {"a": 1}, None)
 
-    run(scene())
+    run(scenario())

@@ -56,12 +56,14 @@ def check(index: SessionIndex, bench: Bench, name: str) -> None:
     for sequence in (None, 0, 1, 63, 64, 65, last - 1, last, last + 1):
         if sequence is not None and sequence < 0:
             continue
-        found = index.find(name.encode(), sequence)
-        assert (found.first, found.last) == (first, last)
-        wanted = [] if sequence is None else offsets[max(0, sequence + 1 - (first or 1)) :]
-        assert all(found.position <= offset for offset in wanted)
-        between = [offset for offset in offsets if offset >= found.position]
-        assert len(between) - len(wanted) < 64
+        session = index.find(name.encode(), sequence)
+        assert (session.first, session.last) == (first, last)
+        expected_offsets = (
+            [] if sequence is None else offsets[max(0, sequence + 1 - (first or 1)) :]
+        )
+        assert all(session.position <= offset for offset in expected_offsets)
+        between = [offset for offset in offsets if offset >= session.position]
+        assert len(between) - len(expected_offsets) < 64
 
 
 def test_of_a_topic_without_records() -> None:

@@ -17,16 +17,16 @@ def test_a_session_is_followed_over_it(value: bytes | None, start: str) -> None:
     bench.send("a")
     unreadable = Output(RTES_EVENTS.name, b"a", value)
 
-    async def scene() -> None:
+    async def scenario() -> None:
         async with bench.hub() as hub:
             client = await connect(hub, Filters({"a"}), start)
             bench.commit(unreadable)
             bench.send("a")
-            found = places(await client.records(1 if start == "latest" else 2))
-            assert found == [("a", 1), ("a", 2)][-len(found) :]
+            read = places(await client.records(1 if start == "latest" else 2))
+            assert read == [("a", 1), ("a", 2)][-len(read) :]
             await client.close()
             again = await connect(hub, Filters({"a"}), "earliest")
             assert places(await again.records(2)) == [("a", 1), ("a", 2)]
             await again.close()
 
-    run(scene())
+    run(scenario())

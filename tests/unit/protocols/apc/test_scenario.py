@@ -33,13 +33,13 @@ def test_a_what_if_comes_true() -> None:
         packet(transfer(4, payload__to_swarm="swarm-d", trace__generation=15)),
         explain(4),
     )
-    asked, told = body(outputs, 0), body(outputs, 1)
-    assert asked["rule"] == "top_k_exhausted"
-    assert asked["counterfactual"]["passes"]
-    assert asked["counterfactual"]["standing"] == "now"
-    assert told["verdict"] == "accepted"
+    refused, actual = body(outputs, 0), body(outputs, 1)
+    assert refused["rule"] == "top_k_exhausted"
+    assert refused["counterfactual"]["passes"]
+    assert refused["counterfactual"]["standing"] == "now"
+    assert actual["verdict"] == "accepted"
     # the refused packet came first, and the what-if asks about the time when it was asked
-    assert asked["counterfactual"]["throttle"] == told["throttle"]
+    assert refused["counterfactual"]["throttle"] == actual["throttle"]
 
 
 def test_a_decayed_protocol_is_seen_by_a_what_if() -> None:

@@ -33,7 +33,7 @@ def called(envelope: Json, **headers: str) -> Json:
     return {"query": "POST /asap", "headers": headers, "body": body}
 
 
-def asked(path: str) -> Json:
+def get_query(path: str) -> Json:
     return {"query": f"GET /v1/asap/{path}"}
 
 
@@ -61,8 +61,8 @@ def test_ids_and_times_are_the_same_on_every_run() -> None:
 def test_restarts_change_nothing() -> None:
     lines = (sent(bare()), sent(request()), sent(update("u1", save={"page": 1})))
     with_restarts = [each for line in lines for each in (line, {"restart": True})]
-    shown = [{**line, "input": 0} for line in run(*lines)]
-    assert [{**line, "input": 0} for line in run(*with_restarts)] == shown
+    expected = [{**line, "input": 0} for line in run(*lines)]
+    assert [{**line, "input": 0} for line in run(*with_restarts)] == expected
 
 
 def test_a_call_is_answered_with_its_verdict() -> None:
@@ -94,17 +94,17 @@ def test_calls_that_are_none() -> None:
 
 
 def test_the_service_has_a_manifest() -> None:
-    (found,) = answers({"query": "GET /.well-known/asap/manifest.json"})
-    assert found["id"] == "urn:asap:agent:headrace"
+    (service_manifest,) = answers({"query": "GET /.well-known/asap/manifest.json"})
+    assert service_manifest["id"] == "urn:asap:agent:headrace"
 
 
 def test_agents_come_and_go() -> None:
     path = f"/v1/asap/agents/{INDEXER}"
     put = {"query": f"PUT {path}", "body": manifest()}
-    lines = (put, asked(f"agents/{INDEXER}"), {"query": f"DELETE {path}"}, asked("agents"))
-    placed, found, gone, none = answers(*lines)
+    lines = (put, get_query(f"agents/{INDEXER}"), {"query": f"DELETE {path}"}, get_query("agents"))
+    placed, agent_row, gone, none = answers(*lines)
     assert placed == {"position": "asap.manifests/0/0"}
-    assert found["id"] == INDEXER
+    assert agent_row["id"] == INDEXER
     assert gone == {"position": "asap.manifests/0/1"}
     assert none == {"agents": [], "cursor": None}
 

@@ -35,21 +35,21 @@ def main() -> None:
     with TemporaryDirectory() as folder, GatewayBench(Path(folder)) as gateway:
         bench = gateway.bench
         before = bench.send("sap.tasks", task(0))
-        shown: Json = {"before": gateway.get(PATH, after=before[0])}
+        results: Json = {"before": gateway.get(PATH, after=before[0])}
         position = gateway.send("/v1/sap/results", RESULT)
-        shown["http"] = gateway.get(PATH, after=position)
-        shown["schema"] = gateway.get("/openapi.json")["components"]["schemas"]["SapTaskAnswer"]
+        results["http"] = gateway.get(PATH, after=position)
+        results["schema"] = gateway.get("/openapi.json")["components"]["schemas"]["SapTaskAnswer"]
         bench.now += 60_000
-        shown["as_of"] = gateway.get(PATH, as_of="2026-01-01T00:00:30Z")
+        results["as_of"] = gateway.get(PATH, as_of="2026-01-01T00:00:30Z")
         bench.view.catch_up(0)
-        shown["query"] = task_of(bench.view, task_id(0))
-        shown["row"] = row(bench)
-        shown["cli"] = json.loads(printed(bench.view, "--json"))
-        shown["table"] = printed(bench.view)
+        results["query"] = task_of(bench.view, task_id(0))
+        results["row"] = row(bench)
+        results["cli"] = json.loads(printed(bench.view, "--json"))
+        results["table"] = printed(bench.view)
     problems = sap.validate("result", {**RESULT, "confidence": 2})
-    shown["problems"] = [(problem.rule, problem.path) for problem in problems]
-    shown["home"] = str(Path(streams.__file__).parents[1])
-    print(json.dumps(shown))
+    results["problems"] = [(problem.rule, problem.path) for problem in problems]
+    results["home"] = str(Path(streams.__file__).parents[1])
+    print(json.dumps(results))
 
 
 def row(bench: Bench) -> Json:

@@ -17,10 +17,10 @@ NANO = 10**9
 TRACE = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-def sums(**given: int) -> dict[str, int]:
+def sums(**changes: int) -> dict[str, int]:
     """The nine sums, 0 where nothing is given."""
-    assert given.keys() <= set(SUMS)
-    return {**dict.fromkeys(SUMS, 0), **given}
+    assert changes.keys() <= set(SUMS)
+    return {**dict.fromkeys(SUMS, 0), **changes}
 
 
 def delta(n: int, kind: str = "transfer", **members: Any) -> AvroValue:

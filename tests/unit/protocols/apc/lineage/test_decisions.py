@@ -116,9 +116,9 @@ def test_thresholds_of_a_decision_are_those_that_were_set() -> None:
 
 def test_an_arbitration_is_written_as_it_came() -> None:
     bench = Bench()
-    given = arbitration(4)
-    message = bench.delta(given)
+    delta = arbitration(4)
+    message = bench.delta(delta)
     (sent,) = bench.decide(message)
-    assert sent.value == given["decision"]
+    assert sent.value == delta["decision"]
     assert (sent.key, sent.id, sent.at) == ("px", "apc.packets/0/4/0", START_MS + 4)
     assert (sent.cause, sent.traceparent) == (position(message.record), TRACE)

@@ -59,8 +59,10 @@ def test_without_an_outcome_it_counts_as_none_and_without_a_drift_as_the_worst()
 
 
 def test_a_measured_drift_of_nothing_is_nothing() -> None:
-    found = measure(sums(transfers=1, accepted=1, drift_weight=1))
-    assert found == Measurements(Fraction(1), None, Fraction(0), Fraction(0), Fraction("0.65"))
+    measurements = measure(sums(transfers=1, accepted=1, drift_weight=1))
+    assert measurements == Measurements(
+        Fraction(1), None, Fraction(0), Fraction(0), Fraction("0.65")
+    )
 
 
 def test_the_best_and_the_worst_need_no_clamping() -> None:

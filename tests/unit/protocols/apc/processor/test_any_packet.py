@@ -55,18 +55,18 @@ OPEN = [
 
 def places(value: Any) -> list[tuple[Any, Any]]:
     """Every container and key in it that leads to a leaf or a list."""
-    found: list[tuple[Any, Any]] = []
+    leaves: list[tuple[Any, Any]] = []
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, part in list(items):
         if isinstance(part, tuple):
-            found += places(part[1])
+            leaves += places(part[1])
         elif isinstance(part, dict):
-            found += places(part)
+            leaves += places(part)
         elif isinstance(part, list):
-            found += [(value, key), *places(part)]
+            leaves += [(value, key), *places(part)]
         elif isinstance(value, dict):
-            found.append((value, key))
-    return found
+            leaves.append((value, key))
+    return leaves
 
 
 ENUMS = {

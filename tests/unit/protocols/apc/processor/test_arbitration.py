@@ -40,9 +40,9 @@ def decided(bench: Bench, made: Json) -> Json:
     (delta,) = [
         one for one in bench.deltas(bench.decide_json(made)) if one["kind"] == "arbitration"
     ]
-    found: Json = delta["decision"]
-    assert found["protocol_id"] == delta["protocol_id"]
-    return found
+    decision: Json = delta["decision"]
+    assert decision["protocol_id"] == delta["protocol_id"]
+    return decision
 
 
 def bench_of(*transfers: Json, **settings: Any) -> Bench:
@@ -110,8 +110,8 @@ def test_the_decision_is_complete() -> None:
 )
 def test_whether_the_winner_is_selected(refs: list[int], agrees: bool) -> None:
     bench = bench_of(offered(1, 0.8), offered(2, 0.9))
-    found = decided(bench, arbitration(9, refs, [1, 2]))
-    assert found["arbitration"]["winner_agrees"] is agrees
+    decision = decided(bench, arbitration(9, refs, [1, 2]))
+    assert decision["arbitration"]["winner_agrees"] is agrees
 
 
 def test_every_reference_that_is_left_out_says_why() -> None:
@@ -125,8 +125,10 @@ def test_every_reference_that_is_left_out_says_why() -> None:
     bench.give(offered(7, 0.8, **asks))
     bench.advance_to(bench.now + 60)
     bench.give(offered(8, 0.8, phase="RESEARCH"))
-    found = decided(bench, arbitration(9, [3, 77, 2, 1, 3], [4, 5, 6, 7, 8, 9]))["arbitration"]
-    assert found["rejected"] == [
+    arbitration_result = decided(bench, arbitration(9, [3, 77, 2, 1, 3], [4, 5, 6, 7, 8, 9]))[
+        "arbitration"
+    ]
+    assert arbitration_result["rejected"] == [
         {"index": 1, "packet_id": pid(3), "reason": "packet_type_not_transfer:IDEA"},
         {"index": 2, "packet_id": pid(77), "reason": "packet_unknown"},
         {"index": 3, "packet_id": pid(2), "reason": "not_live:RETRACTED"},
@@ -137,51 +139,55 @@ def test_every_reference_that_is_left_out_says_why() -> None:
         {"index": 10, "packet_id": pid(8), "reason": "policy_reject: phase_type"},
         {"index": 11, "packet_id": pid(9), "reason": "packet_unknown"},
     ]
-    assert (found["candidate_count"], found["validated_count"], found["rejected_count"]) == (
+    assert (
+        arbitration_result["candidate_count"],
+        arbitration_result["validated_count"],
+        arbitration_result["rejected_count"],
+    ) == (
         10,
         1,
         9,
     )
-    assert found["selected_packet_ids"] == [pid(1)]
+    assert arbitration_result["selected_packet_ids"] == [pid(1)]
 
 
 def test_ties_keep_the_order_of_the_candidates() -> None:
     bench = bench_of(offered(1, 0.8), offered(2, 0.8), offered(3, 0.9), APC_ARBITRATION_TOP_K=2)
-    found = decided(bench, arbitration(9, [2, 1], [3, 2]))["arbitration"]
-    assert [row["packet_id"] for row in found["ranking"]] == [pid(3), pid(2), pid(1)]
-    assert found["selected_packet_ids"] == [pid(3), pid(2)]
+    arbitration_result = decided(bench, arbitration(9, [2, 1], [3, 2]))["arbitration"]
+    assert [row["packet_id"] for row in arbitration_result["ranking"]] == [pid(3), pid(2), pid(1)]
+    assert arbitration_result["selected_packet_ids"] == [pid(3), pid(2)]
 
 
 def test_what_has_decayed_makes_room() -> None:
     bench = bench_of(offered(1, 0.9, "bad"), offered(2, 0.8), APC_DECAY_MODE="flag")
     bench.reads(lineage_row("bad", **DECAYED), lineage_row())
-    found = decided(bench, arbitration(9, [1], [2]))
+    fact = decided(bench, arbitration(9, [1], [2]))
     reason = "protocol_decay_blocked:bad:effectiveness_below_threshold+drift_unmeasured"
     blocked = [{"packet_id": pid(1), "protocol_id": "bad", "reason": reason}]
-    decision = found["arbitration"]
+    decision = fact["arbitration"]
     assert decision["blocked"] == blocked
     assert (decision["blocked_count"], decision["decay_blocked_count"]) == (1, 1)
     assert decision["selected_packet_ids"] == [pid(2)]
-    assert (found["protocol_id"], decision["validated_count"]) == ("px", 2)
+    assert (fact["protocol_id"], decision["validated_count"]) == ("px", 2)
 
 
 def test_what_fails_its_gate_leaves_its_place_empty() -> None:
     weak = {"transfers": 3, "accepted": 1, "outcome_weight": 3, "outcome_sum_nano": 3 * 10**9}
     bench = bench_of(offered(1, 0.9, "weak"), offered(2, 0.8))
     bench.reads(lineage_row("weak", **{**weak, "drift_weight": 0}), lineage_row())
-    found = decided(bench, arbitration(9, [1], [2]))
+    fact = decided(bench, arbitration(9, [1], [2]))
     # 0.5 × 1/3 + 0.35 × 1 + 0.15 × 0 = 0.51666…; not below 0.50
-    assert found["arbitration"]["selected_packet_ids"] == [pid(1)]
+    assert fact["arbitration"]["selected_packet_ids"] == [pid(1)]
     bench = bench_of(offered(1, 0.9, "weak"), offered(2, 0.8))
     low = {**weak, "outcome_sum_nano": 2 * 10**9, "drift_weight": 0}
     bench.reads(lineage_row("weak", **low), lineage_row())
-    found = decided(bench, arbitration(9, [1], [2]))
+    fact = decided(bench, arbitration(9, [1], [2]))
     reason = "protocol_effectiveness_gate_blocked:weak:0.400"
-    decision = found["arbitration"]
+    decision = fact["arbitration"]
     assert decision["blocked"] == [{"packet_id": pid(1), "protocol_id": "weak", "reason": reason}]
     assert (decision["blocked_count"], decision["decay_blocked_count"]) == (1, 0)
     assert (decision["selected_count"], decision["winner_agrees"]) == (0, False)
-    assert found["protocol_id"] == "weak"  # nothing is selected: that of the first ranked
+    assert fact["protocol_id"] == "weak"  # nothing is selected: that of the first ranked
 
 
 def test_few_samples_pass_the_gate() -> None:
@@ -194,15 +200,18 @@ def test_the_protocol_of_a_decision_that_ranks_nothing() -> None:
     bench = bench_of(offered(1, 0.9, "py"), offered(2, 0.9))
     bench.give(retraction(3, 1))
     bench.give(retraction(4, 2))
-    found = decided(bench, arbitration(9, [2], [1]))
-    assert (found["protocol_id"], found["arbitration"]["ranking"]) == ("px", [])
+    fact = decided(bench, arbitration(9, [2], [1]))
+    assert (fact["protocol_id"], fact["arbitration"]["ranking"]) == ("px", [])
 
 
 @pytest.mark.parametrize("top_k", [0, 1, 5])
 def test_how_many_are_selected(top_k: int) -> None:
     bench = bench_of(*(offered(n, 0.8) for n in (1, 2)), APC_ARBITRATION_TOP_K=top_k)
-    found = decided(bench, arbitration(9, [1, 2]))["arbitration"]
-    assert (found["top_k"], found["selected_count"]) == (top_k, min(top_k, 2))
+    arbitration_result = decided(bench, arbitration(9, [1, 2]))["arbitration"]
+    assert (arbitration_result["top_k"], arbitration_result["selected_count"]) == (
+        top_k,
+        min(top_k, 2),
+    )
 
 
 @pytest.mark.parametrize(

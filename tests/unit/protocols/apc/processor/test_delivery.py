@@ -284,6 +284,6 @@ def test_a_transition_in_a_row_leaves_out_only_what_is_the_packets_own() -> None
     bench = Bench()
     bench.give(waiting(1, to=("a",)), 0)
     bench.give(ack(2, 1, "a"), 0)
-    moved = bench.state(1)["history"][5:]
-    assert len(moved) == 4
-    assert {(t["at"], t["cause"]) for t in moved} == {(None, "apc.packets/0/1")}
+    transitions = bench.state(1)["history"][5:]
+    assert len(transitions) == 4
+    assert {(t["at"], t["cause"]) for t in transitions} == {(None, "apc.packets/0/1")}

@@ -53,8 +53,8 @@ def sent_by(bench: Bench, made: Json) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def totals(bench: Bench) -> dict[str, int]:
-    (found,) = sums.summed(bench.deltas()).values()
-    return found
+    (run_sums,) = sums.summed(bench.deltas()).values()
+    return run_sums
 
 
 def worked_example() -> Bench:
@@ -72,10 +72,10 @@ def test_the_worked_example() -> None:
     assert (before["transfers"], before["accepted"], before["tasks"]) == (8, 6, 2)
     assert (before["outcome_weight"], before["outcome_sum_nano"]) == (5, 5 * 7 * G // 10)
     assert (before["drift_weight"], before["drift_sum_nano"]) == (5, 5 * 2 * G // 10)
-    found = sent_by(bench, at_task(scored(3, 0.3, None), "B"))
-    assert found == [("eval", "px", {"outcome_weight": 3, "outcome_sum_nano": 900_000_000})]
-    found = sent_by(bench, retraction(4, 3))
-    assert found == [("removal", "px", {"outcome_weight": -3, "outcome_sum_nano": -900_000_000})]
+    deltas = sent_by(bench, at_task(scored(3, 0.3, None), "B"))
+    assert deltas == [("eval", "px", {"outcome_weight": 3, "outcome_sum_nano": 900_000_000})]
+    deltas = sent_by(bench, retraction(4, 3))
+    assert deltas == [("removal", "px", {"outcome_weight": -3, "outcome_sum_nano": -900_000_000})]
     assert totals(bench) == before
 
 
@@ -186,11 +186,11 @@ def test_whatever_ends_a_packet_takes_it_out(made: Json, after: Json | None) -> 
         removed = bench.deltas(bench.advance_to(bench.now + 50))
         assert removed[0]["delta_id"] == "apc.packets/0/0/ttl/px/removal"
         assert (removed[0]["at"], removed[0]["cause"]) == (at(51), "apc.packets/0/0")
-        found = [(delta["kind"], delta["protocol_id"], changes(delta)) for delta in removed]
+        deltas = [(delta["kind"], delta["protocol_id"], changes(delta)) for delta in removed]
     else:
-        found = sent_by(bench, after)
+        deltas = sent_by(bench, after)
     back = {name: -value for name, value in added[2].items()}
-    assert found == [("removal", "px", back)]
+    assert deltas == [("removal", "px", back)]
     assert sums.summed(bench.deltas()) == {}
 
 
@@ -266,23 +266,23 @@ def loads(draw: st.DrawFn) -> list[Json]:
 @settings(max_examples=example_count(60), deadline=None)
 @given(loads(), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(load: list[Json], random: Any) -> None:
-    found = []
+    results = []
     for _ in range(2):
         bench = Bench()
         for made in load:
             bench.give(copy.deepcopy(made))
-        found.append(sums.summed(bench.deltas()))
+        results.append(sums.summed(bench.deltas()))
         random.shuffle(load)
-    assert found[0] == found[1] == sums.counted(load)
+    assert results[0] == results[1] == sums.counted(load)
 
 
 @settings(max_examples=example_count(60), deadline=None)
 @given(loads(), loads(), st.randoms(use_true_random=False))
 def test_what_is_retracted_leaves_the_rows_and_sums_as_they_were(
-    kept: list[Json], taken: list[Json], random: Any
+    remaining: list[Json], taken: list[Json], random: Any
 ) -> None:
     bench = Bench()
-    for made in kept:
+    for made in remaining:
         bench.give(made)
     rows, before = dict(bench.tables[APC_TASK_FACTS.name]), sums.summed(bench.deltas())
     ids = list(range(100, 100 + len(taken)))

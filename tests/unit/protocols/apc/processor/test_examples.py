@@ -64,7 +64,7 @@ def test_the_protocols_own_idea_waits_for_its_answer() -> None:
 def carried() -> list[tuple[str, Json]]:
     """The invalid examples that Avro carries as they are (a null member would only be absent)."""
     edge = {rule.code for rule in rules.ALL if rule.where is Where.EDGE}
-    found = []
+    packets = []
     for path in sorted((EXAMPLES / "invalid").glob("*.json")):
         read: Json = json.loads(path.read_text())
         try:
@@ -72,8 +72,8 @@ def carried() -> list[tuple[str, Json]]:
         except schemas.ShapeError:
             continue
         if read["rule"] not in edge:
-            found.append((path.stem, read))
-    return found
+            packets.append((path.stem, read))
+    return packets
 
 
 def test_an_invalid_example_gets_the_same_rule_on_the_log() -> None:

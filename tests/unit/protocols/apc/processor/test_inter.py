@@ -72,8 +72,8 @@ def test_stop_halts_a_session_wherever_it_is(state: str) -> None:
 def test_an_event_that_a_packet_names(state: str, event: str) -> None:
     bench = session_in(state)
     fact = bench.verdict(young(named(1, event)))
-    (note, *rest) = of_session(fact)
-    assert rest == []
+    (note, *following) = of_session(fact)
+    assert following == []
     target = MACHINE.edges.get((state, event))
     if event == "stop_signal_or_budget_exhausted" and state not in ("CLOSED", "HALTED"):
         assert note == (event, state, "HALTED", "applied")
@@ -196,7 +196,7 @@ def test_an_open_veto_holds_the_decision_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "held"),
+    ("made", "holds"),
     [
         (signal(2, "RESUME", sender="v"), False),
         (signal(2, "RESUME", sender="w"), True),
@@ -207,10 +207,10 @@ def test_an_open_veto_holds_the_decision_back() -> None:
         (arbitration(2, vetoes=("w",)), True),
     ],
 )
-def test_what_closes_a_veto(made: Json, held: bool) -> None:
+def test_what_closes_a_veto(made: Json, holds: bool) -> None:
     bench = vetoed()
     bench.give(made)
-    assert holds_back(bench) is held
+    assert holds_back(bench) is holds
 
 
 def test_each_veto_of_an_agent_is_closed_by_its_own_retraction_or_all_by_resume() -> None:
@@ -226,8 +226,8 @@ def test_each_veto_of_an_agent_is_closed_by_its_own_retraction_or_all_by_resume(
 def test_retracting_an_arbitration_drops_its_vetoes_and_restores_none() -> None:
     bench = vetoed()
     bench.give(arbitration(2, vetoes=("w", "x")))
-    own = [{"agent_id": agent, "packet_id": pid(2)} for agent in ("w", "x")]
-    assert bench.coordination()["open_vetoes"] == own
+    vetoes = [{"agent_id": agent, "packet_id": pid(2)} for agent in ("w", "x")]
+    assert bench.coordination()["open_vetoes"] == vetoes
     bench.give(retraction(3, 2))
     assert bench.coordination()["open_vetoes"] == []
     assert not holds_back(bench)

@@ -186,7 +186,7 @@ def stories(draw: st.DrawFn) -> list[Any]:
     return first + draw(st.lists(STEPS, min_size=15, max_size=40))
 
 
-def told(story: list[Any], cut: int) -> Bench:
+def run_in_batches(story: list[Any], cut: int) -> Bench:
     """The story in batches of at most `cut`; time that passes ends a batch."""
     bench = Bench()
     batch: list[Any] = []
@@ -226,13 +226,13 @@ def topics(bench: Bench) -> Any:
 @settings(max_examples=example_count(150), deadline=None)
 @given(stories(), st.integers(2, 9))
 def test_batches_make_no_difference(story: list[Any], cut: int) -> None:
-    assert outcome(told(story, 1)) == outcome(told(story, cut))
+    assert outcome(run_in_batches(story, 1)) == outcome(run_in_batches(story, cut))
 
 
 @settings(max_examples=example_count(150), deadline=None)
 @given(stories())
 def test_promises(story: list[Any]) -> None:
-    bench = told(story, 4)
+    bench = run_in_batches(story, 4)
     facts = bench.facts()
     records = [what for kind, what, _ in story if kind == "give"]
     owed = Counter(
@@ -294,11 +294,11 @@ def _histories_are_legal(bench: Bench) -> None:
     for row in bench.rows(APC_PACKET_STATES_TABLE).values():
         state = row["history"][0]["to_state"]
         assert state == MACHINE.initial
-        for n, moved in enumerate(row["history"][1:], 1):
-            assert moved["seq"] == n
-            assert moved["from_state"] == state
-            state = step(MACHINE, state, moved["event"])
-            assert moved["to_state"] == state
+        for n, transition in enumerate(row["history"][1:], 1):
+            assert transition["seq"] == n
+            assert transition["from_state"] == state
+            state = step(MACHINE, state, transition["event"])
+            assert transition["to_state"] == state
         assert row["state"] == state
 
 
@@ -306,19 +306,19 @@ def _deliveries_are_kept(bench: Bench, facts: list[Json]) -> None:
     """Each delivery that a fact promises was sent once, and no other."""
     promised: list[str] = []
     retracted: dict[str, Json] = {}
-    held: dict[str, list[str]] = {}
+    recipients_of: dict[str, list[str]] = {}
     for fact in facts:
         if fact["verdict"] == "accepted" and fact["acks"] is not None:
-            held[fact["packet_id"]] = fact["acks"]["recipients"]
+            recipients_of[fact["packet_id"]] = fact["acks"]["recipients"]
             promised += [f"{fact['packet_id']}/{a}/1" for a in fact["acks"]["recipients"]]
             retracted[fact["packet_id"]] = fact["packet"]
         if fact["rule"] == "redelivered":
             attempt = fact["acks"]["attempt"]
             promised += [f"{fact['packet_id']}/{a}/{attempt}" for a in fact["acks"]["pending"]]
         if fact["rule"] == "retracted":
-            own = [r["agent_id"] for r in retracted[fact["cause_packet_id"]]["recipients"]]
-            holders = held.get(fact["packet_id"], [])
-            promised += [f"{fact['packet_id']}/{a}/notice" for a in holders if a not in own]
+            notified = [r["agent_id"] for r in retracted[fact["cause_packet_id"]]["recipients"]]
+            holders = recipients_of.get(fact["packet_id"], [])
+            promised += [f"{fact['packet_id']}/{a}/notice" for a in holders if a not in notified]
     assert sorted(d["delivery_id"] for d in bench.inbox()) == sorted(promised)
     assert len(promised) == len(set(promised))
 

@@ -54,16 +54,16 @@ def test_the_plain_way() -> None:
 def test_an_event_that_a_packet_names(state: str, event: str) -> None:
     bench = agent_in(state)
     fact = bench.verdict(young(named(1, event, sender=AGENT)))
-    note, *rest = of_agent(fact)
+    note, *following = of_agent(fact)
     target = MACHINE.edges.get((state, event)) or MACHINE.edges.get((ANY, event))
     if target is None or state == "LOCAL_HALT":
         assert note == (event, state, None, "no_edge")
-        assert rest == []
+        assert following == []
     else:
         assert note == (event, state, str(target), "applied")
         # the packet asks for no acknowledgement, so whoever waits for it has what it waits for
         at_once = [("ack_accepted", "WAIT_FOR_ACK", "LOCAL_IDLE", "applied")]
-        assert rest == (at_once if event == "packet_emitted" else [])
+        assert following == (at_once if event == "packet_emitted" else [])
         assert bench.coordination(AGENT)["awaiting_packet_id"] is None
 
 

@@ -51,14 +51,14 @@ def driven() -> set[tuple[str, str, str]]:
 
 
 def test_every_edge_is_driven() -> None:
-    found = driven()
+    edges = driven()
     exact = {
         (str(state), str(event), str(target))
         for (state, event), target in MACHINE.edges.items()
         if state != ANY
     }
-    anywhere = {step for step in found if step[1] == "retraction_packet_received"}
-    assert {step for step in found if step[1] != "init"} - anywhere == exact
+    anywhere = {step for step in edges if step[1] == "retraction_packet_received"}
+    assert {step for step in edges if step[1] != "init"} - anywhere == exact
     assert {state for state, _, _ in anywhere} == {
         "REJECTED_SCHEMA",
         "REJECTED_POLICY",

@@ -70,8 +70,8 @@ def test_every_state_may_be_retracted_and_holders_are_told(state: str, notices: 
     row = bench.state(1)
     assert (row["rule"], row["counted"], row["packet"]) == ("retracted", False, None)
     assert bench.timers == {}
-    told = [d for d in bench.inbox(sent) if d["kind"] == "retraction"]
-    assert [d["recipient_agent_id"] for d in told] == (["a"] if notices else [])
+    deliveries = [d for d in bench.inbox(sent) if d["kind"] == "retraction"]
+    assert [d["recipient_agent_id"] for d in deliveries] == (["a"] if notices else [])
     assert [d["recipient_agent_id"] for d in bench.inbox(sent) if d["kind"] == "packet"] == [
         "builder-9",
         "b",

@@ -56,10 +56,10 @@ BROKEN: list[tuple[str, str, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "broken"), BROKEN)
-def test_a_broken_shape_is_refused_and_kept(rule: str, path: str, broken: Json) -> None:
+@pytest.mark.parametrize(("rule", "path", "packet_json"), BROKEN)
+def test_a_broken_shape_is_refused_and_kept(rule: str, path: str, packet_json: Json) -> None:
     bench = Bench()
-    sent = bench.decide_json(broken)
+    sent = bench.decide_json(packet_json)
     (fact,) = bench.facts(sent)
     assert len(sent) == 1
     assert (fact["verdict"], fact["rule"], fact["fault"]) == ("rejected", rule, "sender")
@@ -72,7 +72,7 @@ def test_a_broken_shape_is_refused_and_kept(rule: str, path: str, broken: Json) 
     row = bench.state(1)
     assert (row["state"], row["rule"], row["packet"]) == ("REJECTED_SCHEMA", rule, None)
     assert row["counted"] is False
-    assert bench.verdict(broken)["verdict"] == "duplicate"
+    assert bench.verdict(packet_json)["verdict"] == "duplicate"
     assert bench.verdict(packet("IDEA", 1))["rule"] == "packet_conflict"
 
 

@@ -57,7 +57,7 @@ def expected(made: Json) -> str:
     (window,) = (w for w in WINDOWS if w[1] <= generation <= w[2])
     _, _, _, enabled, _, multiplier, limit, cross = window
     phase = made["run_phase"]
-    broken = [
+    rules = [
         ("lineage_mismatch", lineage["protocol_id"] != payload["protocol_id"]),
         ("generation_disabled", not enabled),
         ("score_below_window", multiplier and not sender > receiver * exact(multiplier)),
@@ -73,7 +73,7 @@ def expected(made: Json) -> str:
         ("min_generation", generation < policy["min_generation"]),
         ("threshold_multiplier", threshold and not sender > receiver * exact(threshold)),
     ]
-    return next((rule for rule, breaks in broken if breaks), "accepted")
+    return next((rule for rule, breaks in rules if breaks), "accepted")
 
 
 def checked(fact: Json) -> dict[str, str]:

@@ -99,16 +99,16 @@ def test_the_packet_is_spliced_as_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "sent_with", "shown"),
+    ("key", "sent_with", "rendered"),
     [("other", "other", '"other"'), (None, SESSION, "null"), (b"\xff", "�", "�")],
 )
-def test_another_key_is_refused(key: Any, sent_with: str, shown: str) -> None:
+def test_another_key_is_refused(key: Any, sent_with: str, rendered: str) -> None:
     bench = Bench()
     sent = bench.decide(bench.message(packet("IDEA", 1), key=key))
     (fact,) = bench.facts(sent)
     assert (fact["rule"], fact["fault"]) == ("key_mismatch", "sender")
     assert SESSION in fact["message"]
-    assert shown in fact["message"]
+    assert rendered in fact["message"]
     assert [one.key for one in sent] == [sent_with]
     assert fact["packet"] is None
     assert bench.rows(APC_PACKET_STATES_TABLE) == {}
@@ -143,8 +143,8 @@ def test_without_identity_there_is_no_row(
     packet_id: str, session: str, rule: str, paths: list[str]
 ) -> None:
     bench = Bench()
-    broken = packet("IDEA", 1, session=session, packet_id=packet_id, confidence=7)
-    fact = bench.verdict(broken)
+    malformed = packet("IDEA", 1, session=session, packet_id=packet_id, confidence=7)
+    fact = bench.verdict(malformed)
     assert (fact["verdict"], fact["rule"], fact["fault"]) == ("rejected", rule, "sender")
     assert [error["path"] for error in fact["errors"]] == paths
     assert (fact["packet"], fact["state"], fact["transitions"]) == (None, None, [])

@@ -227,10 +227,10 @@ def test_gates_compare_decimals() -> None:
 
 
 def test_gates_are_shown_in_order() -> None:
-    found = gates({name: value for name, value in PASSING.items() if name != "drift_risk"})
-    assert [c["metric"] for c in found["checks"]] == list(PASSING)
-    assert found["met"] is False
-    assert found["checks"][-1] == {
+    verification = gates({name: value for name, value in PASSING.items() if name != "drift_risk"})
+    assert [c["metric"] for c in verification["checks"]] == list(PASSING)
+    assert verification["met"] is False
+    assert verification["checks"][-1] == {
         "metric": "drift_risk",
         "value": None,
         "used": 1.0,
@@ -238,7 +238,7 @@ def test_gates_are_shown_in_order() -> None:
         "threshold": 0.3,
         "ok": False,
     }
-    assert found["checks"][0] == {
+    assert verification["checks"][0] == {
         "metric": "rtf",
         "value": 1.0,
         "used": 1.0,
@@ -249,8 +249,8 @@ def test_gates_are_shown_in_order() -> None:
 
 
 def test_another_missing_metric_fails() -> None:
-    found = gates({**PASSING, "audit": None})
-    assert (found["met"], found["checks"][2]["used"]) == (False, None)
+    verification = gates({**PASSING, "audit": None})
+    assert (verification["met"], verification["checks"][2]["used"]) == (False, None)
 
 
 def promoted(bench: Bench, made: Json) -> bool:

@@ -52,16 +52,16 @@ def _nano(number: Fraction) -> Fraction:
 
 
 def task_means(packets: Sequence[Placed]) -> dict[Any, tuple[Fraction | None, Fraction | None]]:
-    found: dict[Any, tuple[list[Fraction], list[Fraction]]] = defaultdict(lambda: ([], []))
+    values_by_task: dict[Any, tuple[list[Fraction], list[Fraction]]] = defaultdict(lambda: ([], []))
     for _, packet in packets:
         if packet["packet_type"] == "EVAL":
-            outcomes, drifts = found[_task(packet)]
+            outcomes, drifts = values_by_task[_task(packet)]
             metrics = packet["payload"]["metric_set"]
             outcomes.append(_nano(exact(metrics["outcome"])))
             if "drift_risk" in metrics:
                 drifts.append(_nano(exact(metrics["drift_risk"])))
     means = {}
-    for task, (outcomes, drifts) in found.items():
+    for task, (outcomes, drifts) in values_by_task.items():
         outcome, drift = _mean(outcomes), _mean(drifts)
         means[task] = (
             None if outcome is None else _nano(outcome),
@@ -223,12 +223,17 @@ def scored(packets: Sequence[Placed]) -> tuple[Rows, Fraction | None, Fraction |
             bases[n] = total / weight
     rows = []
     for row in effectiveness(packets):
-        own = figures[row["protocol_id"]]
+        protocol_means = figures[row["protocol_id"]]
         rate = Fraction(row["accepted_count"], row["transfer_count"])
-        drift = 1 if own[1] is None else own[1]
-        score = rate / 2 + Fraction(35, 100) * (own[0] or 0) + Fraction(15, 100) * (1 - drift)
+        drift = 1 if protocol_means[1] is None else protocol_means[1]
+        score = (
+            rate / 2
+            + Fraction(35, 100) * (protocol_means[0] or 0)
+            + Fraction(15, 100) * (1 - drift)
+        )
         lift, delta = (
-            None if a is None or b is None else six(a - b) for a, b in zip(own, bases, strict=True)
+            None if a is None or b is None else six(a - b)
+            for a, b in zip(protocol_means, bases, strict=True)
         )
         more = {"acceptance_rate": six(rate), "outcome_lift": lift, "drift_risk_delta": delta}
         rows.append((-score, {**row, **more, "effectiveness_score": six(score)}))

@@ -63,7 +63,7 @@ def evaluation(number: int, outcome: float, drift: float | None, **changes: Any)
 def fact(verdict: str, packet: dict[str, Any], state: str, at: int, offset: int) -> dict[str, Any]:
     """An ApcEvent (Avro value); only a verdict carries the packet."""
     trace = packet["trace"]
-    own = verdict in ("accepted", "rejected")
+    has_packet = verdict in ("accepted", "rejected")
     return {
         "event_id": f"apc.packets/0/{offset}/0",
         "verdict": verdict,
@@ -78,7 +78,7 @@ def fact(verdict: str, packet: dict[str, Any], state: str, at: int, offset: int)
         "run_id": trace["run_id"],
         "task_id": trace["task_id"],
         "trace_id": trace["run_id"],
-        "packet": from_json("headrace.apc.ApcPacket", packet) if own else None,
+        "packet": from_json("headrace.apc.ApcPacket", packet) if has_packet else None,
         "transitions": [],
         "state": state,
         "coordination": [],
@@ -119,32 +119,32 @@ class Told:
         """In batches of these sizes."""
         apply = FOLLOWED["apc.events"]
         assert apply is not None
-        rest: Sequence[Record] = self.records
-        while rest:
+        remaining: Sequence[Record] = self.records
+        while remaining:
             size = next(sizes)
             rows = WriteBatch(self.memory)
-            apply(APC_EVENTS, rest[:size], rows)
+            apply(APC_EVENTS, remaining[:size], rows)
             self.memory.write(rows)
-            rest = rest[size:]
+            remaining = remaining[size:]
 
 
 def story(seed: int, count: int) -> Told:
     """Packets of all kinds over few ids, some of which are dropped later."""
     rnd = random.Random(seed)
-    told = Told()
+    history = Told()
     for number in range(1, count + 1):
-        told.accept(_any_packet(rnd, number), at=START_MS + rnd.randrange(count))
+        history.accept(_any_packet(rnd, number), at=START_MS + rnd.randrange(count))
         if rnd.random() < 0.05:
-            told.accept(_any_packet(rnd, count + number), "EXPIRED")
-        if told.packets and rnd.random() < 0.3:
-            _, gone = rnd.choice(list(told.packets.values()))
-            told.drop(gone, rnd.choice(["RETRACTED", "REJECTED_POLICY", "EXPIRED"]))
-        elif told.packets and rnd.random() < 0.2:
-            _, moved = rnd.choice(list(told.packets.values()))
-            value = fact("effect", moved, "ARCHIVED", START_MS, len(told.records))
-            told.records.append(record(value, len(told.records)))
-    told.tell(iter(lambda: rnd.randrange(1, 20), None))
-    return told
+            history.accept(_any_packet(rnd, count + number), "EXPIRED")
+        if history.packets and rnd.random() < 0.3:
+            _, gone = rnd.choice(list(history.packets.values()))
+            history.drop(gone, rnd.choice(["RETRACTED", "REJECTED_POLICY", "EXPIRED"]))
+        elif history.packets and rnd.random() < 0.2:
+            _, packet_json = rnd.choice(list(history.packets.values()))
+            value = fact("effect", packet_json, "ARCHIVED", START_MS, len(history.records))
+            history.records.append(record(value, len(history.records)))
+    history.tell(iter(lambda: rnd.randrange(1, 20), None))
+    return history
 
 
 def _any_packet(rnd: random.Random, number: int) -> dict[str, Any]:

@@ -102,8 +102,8 @@ def test_every_rule_that_needs_no_state_refuses(changes: dict[str, Any], rule: s
 
 
 def test_drift_checks_may_be_demanded() -> None:
-    found = reason(transfer(1), apc_require_anti_drift=True)
-    assert found.startswith("policy_reject: drift_check_missing: ")
+    reason_text = reason(transfer(1), apc_require_anti_drift=True)
+    assert reason_text.startswith("policy_reject: drift_check_missing: ")
 
 
 def test_repeats_of_a_packet() -> None:

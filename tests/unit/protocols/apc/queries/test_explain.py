@@ -224,9 +224,9 @@ def test_every_verdict_is_derived_again_from_its_recorded_figures(
         if (throttle := fact["throttle"]) is None:
             continue
         state = ThrottleState(throttle["receivers_before"], throttle["decay"])
-        judged = make_checks(transfer_of(fact["packet"]), state)
-        assert judged.throttle == throttle
-        assert (judged.rule or "accepted", judged.message or fact["message"]) == (
+        checks = make_checks(transfer_of(fact["packet"]), state)
+        assert checks.throttle == throttle
+        assert (checks.rule or "accepted", checks.message or fact["message"]) == (
             fact["rule"],
             fact["message"],
         )
@@ -261,25 +261,25 @@ def test_a_what_if_agrees_with_really_sending_such_a_packet(
         bench.send("apc.packets", packet)
     for number in range(100, 115):
         packet = rnd.choice([p for p in sent if p["packet_type"] == "TRANSFER"])
-        given = {name: rnd.choice(VALUES[name]) for name in rnd.sample(list(VALUES), 3)}
-        answer = asked(bench, packet, {**given, "standing": "now"})
-        real = really(packet, given, number)
+        what_if = {name: rnd.choice(VALUES[name]) for name in rnd.sample(list(VALUES), 3)}
+        answer = get_what_if(bench, packet, {**what_if, "standing": "now"})
+        real = really(packet, what_if, number)
         bench.send("apc.packets", real)
-        told = explained(bench, number)
-        assert answer["decided_by"] == told["rule"]
-        assert answer["passes"] is (told["verdict"] == "accepted")
-        assert answer["throttle"] == told["throttle"]
+        explanation = explained(bench, number)
+        assert answer["decided_by"] == explanation["rule"]
+        assert answer["passes"] is (explanation["verdict"] == "accepted")
+        assert answer["throttle"] == explanation["throttle"]
     bench.close()
 
 
-def asked(bench: Bench, packet: dict[str, Any], values: dict[str, Any]) -> Any:
+def get_what_if(bench: Bench, packet: dict[str, Any], values: dict[str, Any]) -> Any:
     texts = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in values.items()}
     path = f"/v1/apc/sessions/s1/packets/{packet['packet_id']}/explain"
     return bench.look(path, urlencode(texts))["counterfactual"]
 
 
-def really(packet: dict[str, Any], given: dict[str, Any], number: int) -> dict[str, Any]:
-    changes = {"__".join(WHAT_IFS[name].path): value for name, value in given.items()}
+def really(packet: dict[str, Any], what_if: dict[str, Any], number: int) -> dict[str, Any]:
+    changes = {"__".join(WHAT_IFS[name].path): value for name, value in what_if.items()}
     return changed(copy.deepcopy(packet), packet_id=packet_id(number), **changes)
 
 

@@ -31,28 +31,30 @@ stories = st.builds(story, st.integers(0, 10**6), st.integers(0, 90))
 
 
 @settings(max_examples=example_count(40), deadline=None)
-@given(told=stories, limit=st.integers(1, 12))
-def test_every_query_says_what_its_definition_says(told: Told, limit: int) -> None:
+@given(history=stories, limit=st.integers(1, 12))
+def test_every_query_says_what_its_definition_says(history: Told, limit: int) -> None:
     for filters in FILTERS:
-        packets = brute.fitting(list(told.packets.values()), filters)
-        found = select_universe(told.memory, filters)
-        names = found.protocols()
-        assert queries.protocols(found, names, limit) == brute.protocols(packets)[:limit]
-        assert queries.propagation(found, None, limit) == brute.propagation(packets)[:limit]
-        assert queries.propagation(found, "p1", limit) == brute.propagation(packets, "p1")[:limit]
-        assert queries.transfer_quality(found) == brute.transfer_quality(packets)
-        assert queries.eval_correlation(found) == brute.eval_correlation(packets)
-        assert queries.effectiveness(found, names, limit) == brute.effectiveness(packets)[:limit]
+        packets = brute.fitting(list(history.packets.values()), filters)
+        universe = select_universe(history.memory, filters)
+        names = universe.protocols()
+        assert queries.protocols(universe, names, limit) == brute.protocols(packets)[:limit]
+        assert queries.propagation(universe, None, limit) == brute.propagation(packets)[:limit]
+        assert (
+            queries.propagation(universe, "p1", limit) == brute.propagation(packets, "p1")[:limit]
+        )
+        assert queries.transfer_quality(universe) == brute.transfer_quality(packets)
+        assert queries.eval_correlation(universe) == brute.eval_correlation(packets)
+        assert queries.effectiveness(universe, names, limit) == brute.effectiveness(packets)[:limit]
 
 
 @settings(max_examples=example_count(40), deadline=None)
-@given(told=stories, limit=st.integers(1, 5), protocol=st.sampled_from([None, "p1", "nowhere"]))
+@given(history=stories, limit=st.integers(1, 5), protocol=st.sampled_from([None, "p1", "nowhere"]))
 def test_a_summary_agrees_with_the_definitions(
-    told: Told, limit: int, protocol: str | None
+    history: Told, limit: int, protocol: str | None
 ) -> None:
     for filters in FILTERS:
-        packets = brute.fitting(list(told.packets.values()), filters)
-        answer = summary(select_universe(told.memory, filters), protocol, limit, {})
+        packets = brute.fitting(list(history.packets.values()), filters)
+        answer = summary(select_universe(history.memory, filters), protocol, limit, {})
         check_summary(answer, packets, limit, protocol)
 
 
@@ -63,7 +65,7 @@ def check_summary(answer: Any, packets: Any, limit: int, protocol: str | None) -
     lineages = [p["lineage"] for _, p in narrowed if "lineage" in p]
     rows = brute.protocols(narrowed)
     scored, outcome, drift = brute.scored(packets)
-    wanted = [row for row in scored if protocol in (None, row["protocol_id"])]
+    expected_rows = [row for row in scored if protocol in (None, row["protocol_id"])]
     quality = brute.transfer_quality(packets)
     rates = {r["transfer_mode"]: _rate(r) for r in quality}
     runs = {p["trace"]["run_id"] for _, p in narrowed if "lineage" in p}
@@ -85,7 +87,7 @@ def check_summary(answer: Any, packets: Any, limit: int, protocol: str | None) -
     }
     assert answer["protocols"] == rows[:limit]
     assert answer["propagation"] == brute.propagation(packets, protocol)[:limit]
-    assert answer["protocol_effectiveness"] == wanted[:limit]
+    assert answer["protocol_effectiveness"] == expected_rows[:limit]
     assert answer["transfer_quality"] == [
         {**row, "acceptance_rate": rates[row["transfer_mode"]]} for row in quality
     ]
@@ -97,38 +99,38 @@ def _rate(row: Any) -> float | None:
 
 
 @settings(max_examples=example_count(30), deadline=None)
-@given(told=stories)
-def test_dropping_every_packet_leaves_no_sum_behind(told: Told) -> None:
-    seen = len(told.records)
-    for _, packet in list(told.packets.values()):
-        told.drop(packet)
-    told.records = told.records[seen:]
-    told.tell(iter(lambda: 7, None))
-    rest = {key for key, _ in told.memory.scan(b"") if key.startswith(b"lineage ")}
-    assert {key.partition(b"\0")[0] for key in rest} <= {b"lineage packet"}
+@given(history=stories)
+def test_dropping_every_packet_leaves_no_sum_behind(history: Told) -> None:
+    seen = len(history.records)
+    for _, packet in list(history.packets.values()):
+        history.drop(packet)
+    history.records = history.records[seen:]
+    history.tell(iter(lambda: 7, None))
+    sum_keys = {key for key, _ in history.memory.scan(b"") if key.startswith(b"lineage ")}
+    assert {key.partition(b"\0")[0] for key in sum_keys} <= {b"lineage packet"}
 
 
 @settings(max_examples=example_count(20), deadline=None)
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 50))
 def test_the_size_of_batches_does_not_matter(seed: int, size: int) -> None:
-    told = story(seed, 60)
+    history = story(seed, 60)
     again = Told()
-    again.records = told.records
+    again.records = history.records
     again.tell(iter(lambda: size, None))
-    assert list(again.memory.scan(b"")) == list(told.memory.scan(b""))
+    assert list(again.memory.scan(b"")) == list(history.memory.scan(b""))
 
 
 def told_of(*packets: dict[str, Any]) -> Told:
-    told = Told()
+    history = Told()
     for packet in packets:
-        told.accept(packet)
-    told.tell(iter(lambda: 3, None))
-    return told
+        history.accept(packet)
+    history.tell(iter(lambda: 3, None))
+    return history
 
 
-def effectiveness_of(told: Told) -> Any:
-    found = select_universe(told.memory, {})
-    return summary(found, None, 10, {})["protocol_effectiveness"]
+def effectiveness_of(history: Told) -> Any:
+    universe = select_universe(history.memory, {})
+    return summary(universe, None, 10, {})["protocol_effectiveness"]
 
 
 def worked_example() -> list[dict[str, Any]]:
@@ -145,20 +147,20 @@ def worked_example() -> list[dict[str, Any]]:
 
 
 def test_the_worked_example() -> None:
-    told = told_of(*worked_example())
-    (row,) = effectiveness_of(told)
+    history = told_of(*worked_example())
+    (row,) = effectiveness_of(history)
     assert (row["transfer_count"], row["accepted_count"], row["task_count"]) == (8, 6, 2)
     assert (row["avg_outcome"], row["avg_drift_risk"]) == (0.7, 0.2)
     assert row["effectiveness_score"] == 0.74
     late = evaluation(11, 0.3, None, trace__task_id="b")
-    told = told_of(*worked_example(), late)
-    (row,) = effectiveness_of(told)
+    history = told_of(*worked_example(), late)
+    (row,) = effectiveness_of(history)
     assert (row["avg_outcome"], row["avg_drift_risk"]) == (0.55, 0.2)
     assert row["effectiveness_score"] == 0.6875
-    told.records.clear()
-    told.drop(late)
-    told.tell(iter([1]))
-    assert effectiveness_of(told)[0]["effectiveness_score"] == 0.74
+    history.records.clear()
+    history.drop(late)
+    history.tell(iter([1]))
+    assert effectiveness_of(history)[0]["effectiveness_score"] == 0.74
 
 
 def test_scores_are_ordered_exactly() -> None:
@@ -175,19 +177,19 @@ def test_scores_are_ordered_exactly() -> None:
 
 @pytest.mark.parametrize("state", ["RETRACTED", "EXPIRED", "REJECTED_POLICY"])
 def test_what_ceases_to_be_counted_leaves_every_query(state: str) -> None:
-    told = told_of(bearing(1), bearing(2))
-    told.records.clear()
-    told.drop(bearing(2), state)
-    told.tell(iter([1]))
-    found = select_universe(told.memory, {})
-    (row,) = queries.protocols(found, found.protocols(), 5)
+    history = told_of(bearing(1), bearing(2))
+    history.records.clear()
+    history.drop(bearing(2), state)
+    history.tell(iter([1]))
+    universe = select_universe(history.memory, {})
+    (row,) = queries.protocols(universe, universe.protocols(), 5)
     assert (row["transfer_count"], row["last_seen_at"]) == (1, "2026-01-01T00:00:00.000Z")
-    assert len(queries.propagation(found, None, 5)) == 1
+    assert len(queries.propagation(universe, None, 5)) == 1
 
 
 def test_names_may_hold_anything() -> None:
     name = "a\0b/ü%"
-    told = told_of(bearing(1, lineage={"protocol_id": name}, trace__session_id=name))
-    found = select_universe(told.memory, {"session_id": name})
-    assert queries.protocols(found, found.protocols(), 5)[0]["protocol_id"] == name
-    assert queries.propagation(found, name, 5)[0]["protocol_id"] == name
+    history = told_of(bearing(1, lineage={"protocol_id": name}, trace__session_id=name))
+    universe = select_universe(history.memory, {"session_id": name})
+    assert queries.protocols(universe, universe.protocols(), 5)[0]["protocol_id"] == name
+    assert queries.propagation(universe, name, 5)[0]["protocol_id"] == name

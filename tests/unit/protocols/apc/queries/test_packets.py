@@ -70,14 +70,14 @@ def test_events_are_the_facts_in_log_order(bench: Bench) -> None:
 def test_events_come_in_pages(bench: Bench) -> None:
     bench.send("apc.packets", *[idea()] * 5)
     whole = bench.look(f"{PACKET}/events")["items"]
-    found: list[Any] = []
+    events: list[Any] = []
     query = "limit=2"
     for _ in range(3):
         page = bench.look(f"{PACKET}/events", query)
-        found += page["items"]
+        events += page["items"]
         query = f"limit=2&cursor={page['next']}"
     assert page["next"] is None
-    assert found == whole
+    assert events == whole
     assert len(whole) == 5
 
 
@@ -216,7 +216,7 @@ def test_events_of_a_session_by_sequence(bench: Bench) -> None:
     items = bench.look("/v1/rtes/events", "session_id=s1")["items"]
     assert [item["sequence"] for item in items] == [1, 2]
     assert items[1]["payload"]["to_state"] == "PAUSED"
-    for query, found in (
+    for query, expected in (
         ("after_sequence=1", [2]),
         ("type=TASK_TRANSITION", [1, 2]),
         ("type=SANDBOX_PULSE", []),
@@ -224,7 +224,7 @@ def test_events_of_a_session_by_sequence(bench: Bench) -> None:
         ("limit=1", [1]),
     ):
         items = bench.look("/v1/rtes/events", f"session_id=s1&{query}")["items"]
-        assert [item["sequence"] for item in items] == found
+        assert [item["sequence"] for item in items] == expected
 
 
 def test_rejections_of_a_session(bench: Bench) -> None:

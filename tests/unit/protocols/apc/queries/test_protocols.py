@@ -215,8 +215,11 @@ def test_arbitrations_are_summed_up(bench: Bench) -> None:
         ("project_id=j1", 0),
         ("protocol_id=px", 2),
     ):
-        found = bench.look(LINEAGE + "summary", query)["transfer_arbitration"]
-        assert (found["summary"]["decision_count"], len(found["decisions"])) == (count, count)
+        arbitrations = bench.look(LINEAGE + "summary", query)["transfer_arbitration"]
+        assert (arbitrations["summary"]["decision_count"], len(arbitrations["decisions"])) == (
+            count,
+            count,
+        )
     one = bench.look(LINEAGE + "summary", "limit=1")
     assert one["transfer_arbitration"]["summary"]["decision_count"] == 2
     assert len(one["transfer_arbitration"]["decisions"]) == 1
@@ -233,9 +236,9 @@ def test_decisions_by_kind_and_protocol(bench: Bench) -> None:
     for query, count in kinds.items():
         assert len(items(bench, "/v1/apc/decisions", query)) == count, query
     first = bench.look("/v1/apc/decisions", "limit=1")
-    rest = bench.look("/v1/apc/decisions", f"limit=1&cursor={first['next']}")
-    assert [first["items"][0]["kind"], rest["items"][0]["kind"]] == ["arbitration", "decay"]
-    assert rest["next"] is None
+    second = bench.look("/v1/apc/decisions", f"limit=1&cursor={first['next']}")
+    assert [first["items"][0]["kind"], second["items"][0]["kind"]] == ["arbitration", "decay"]
+    assert second["next"] is None
     for query in ("kind=other", "cursor=x", "limit=0"):
         assert bench.get("/v1/apc/decisions", query).status == 422
 
@@ -294,5 +297,10 @@ def test_a_decision_with_any_reason_has_a_bucket(bench: Bench) -> None:
     ]
     body = encode("headrace.apc.ApcDecision", value)
     bench.log.append([Output("apc.decisions", record.key, body)])
-    found = bench.look(LINEAGE + "summary")["transfer_arbitration"]["summary"]
-    assert found["reject_reason_counts"] == {"a": 1, "packet_unknown": 1, "unknown": 2, "x" * 80: 1}
+    arbitrations = bench.look(LINEAGE + "summary")["transfer_arbitration"]["summary"]
+    assert arbitrations["reject_reason_counts"] == {
+        "a": 1,
+        "packet_unknown": 1,
+        "unknown": 2,
+        "x" * 80: 1,
+    }

@@ -107,16 +107,16 @@ class Bench(Harness):
 
     def settle(self, sent: list[Sent]) -> list[Sent]:
         """Let the processor read the links that it writes."""
-        found, links = list(sent), self.of(ASAP_LINKS, sent)
+        outputs, links = list(sent), self.of(ASAP_LINKS, sent)
         while links:
             messages = [
                 self.message(link.value, self.now, key=link.key, avro=True, topic=ASAP_LINKS)
                 for link in links
             ]
             caused = [one for message in messages for one in self.decide(message)]
-            found += caused
+            outputs += caused
             links = self.of(ASAP_LINKS, caused)
-        return found
+        return outputs
 
     def send(self, value: Json, at: int | None = None, **more: Any) -> Json:
         """The fact of one envelope, alone in its batch, with nothing else decided by it."""
@@ -127,7 +127,7 @@ class Bench(Harness):
         )
         return fact.json
 
-    def said(self, kind: str, payload: Json | None = None, **more: Any) -> Json:
+    def send_envelope(self, kind: str, payload: Json | None = None, **more: Any) -> Json:
         """The fact of an envelope with an id of its own.  at, key: of its record."""
         self._ids += 1
         record = {name: more.pop(name) for name in ("at", "key") if name in more}
@@ -135,16 +135,16 @@ class Bench(Harness):
 
     def request(self, task_id: str = "T", payload: Json | None = None, **more: Any) -> Json:
         parties = {"sender": PLANNER, "recipient": INDEXER}
-        return self.said("TaskRequest", payload, **{"id": task_id, **parties, **more})
+        return self.send_envelope("TaskRequest", payload, **{"id": task_id, **parties, **more})
 
     def worker(self, kind: str, payload: Json | None = None, **more: Any) -> Json:
         """What the worker of the task T says, to the requester."""
-        return self.said(kind, {"task_id": "T", **(payload or {})}, **more)
+        return self.send_envelope(kind, {"task_id": "T", **(payload or {})}, **more)
 
     def requester(self, kind: str, payload: Json | None = None, **more: Any) -> Json:
         """What the requester of the task T says, to the worker."""
         parties = {"sender": PLANNER, "recipient": INDEXER}
-        return self.said(kind, {"task_id": "T", **(payload or {})}, **{**parties, **more})
+        return self.send_envelope(kind, {"task_id": "T", **(payload or {})}, **{**parties, **more})
 
     def update(self, status: str = "working", **more: Any) -> Json:
         return self.worker("TaskUpdate", {"status": status}, **more)
@@ -153,9 +153,9 @@ class Bench(Harness):
         members = {"status": status, **(payload or {})}
         return self.worker("TaskResponse", members, **{"correlation_id": "T", **more})
 
-    def save(self, told: Json, **more: Any) -> Json:
+    def save(self, state: Json, **more: Any) -> Json:
         """The worker sends a state to the service."""
-        extensions = {SNAPSHOT: told}
+        extensions = {SNAPSHOT: state}
         return self.worker("TaskUpdate", recipient=SERVICE, extensions=extensions, **more)
 
     def task(self, task_id: str = "T") -> Json:
@@ -188,8 +188,8 @@ class Bench(Harness):
 
     def moves(self) -> list[tuple[str, str]]:
         """The transitions that RTES was told."""
-        told = [one.value["payload"][1] for one in self.of(RTES_RAW)]
-        return [(m["from_state"], m["to_state"]) for m in told if "from_state" in m]
+        payloads = [one.value["payload"][1] for one in self.of(RTES_RAW)]
+        return [(m["from_state"], m["to_state"]) for m in payloads if "from_state" in m]
 
     def put_in(self, status: str, **request: Any) -> None:
         """Take the task T to a status, by what agents say."""

@@ -110,8 +110,10 @@ def facts(written: Sequence[LogRecord]) -> list[Json]:
 def is_held(written: Sequence[LogRecord]) -> bool:
     """Whether a key is held in the end, as the changelog says."""
     rows = {r.key: r.value for r in written if r.topic == CHANGELOG.name}
-    held = [key for key in rows if key is not None and key.startswith((b"asap-adm", b"asap-held"))]
-    return any(rows[key] is not None for key in held)
+    pending_keys = [
+        key for key in rows if key is not None and key.startswith((b"asap-adm", b"asap-held"))
+    ]
+    return any(rows[key] is not None for key in pending_keys)
 
 
 @settings(max_examples=example_count(25), deadline=None)
@@ -120,32 +122,32 @@ def test_each_request_gets_one_verdict_and_each_key_one_task(
     values: list[Json], stops: set[int]
 ) -> None:
     written = run([sent(value) for value in values], stops)
-    found = {fact["envelope_id"]: fact for fact in facts(written)}
-    assert len(facts(written)) == len(found) == len(values)
+    facts_by_id = {fact["envelope_id"]: fact for fact in facts(written)}
+    assert len(facts(written)) == len(facts_by_id) == len(values)
     assert not is_held(written)
-    created = {id for id, fact in found.items() if fact["rule"] == "task_created"}
+    created = {id for id, fact in facts_by_id.items() if fact["rule"] == "task_created"}
     delivered = Counter(r.key for r in written if r.topic == ASAP_INBOX.name)
     assert delivered == ({INDEXER.encode(): len(created)} if created else {})
     holders: dict[str, set[str]] = {}
     for value in values:
-        fact = found[value["id"]]
+        fact = facts_by_id[value["id"]]
         key = (value["payload"]["config"] or {}).get("idempotency_key")
         if key is not None:
             holders.setdefault(key, set()).add(fact["task_id"])
         if fact["rule"] == "task_created":
-            _check_depth(value, fact, found)
+            _check_depth(value, fact, facts_by_id)
         else:
             assert fact["rule"] == "same_idempotency_key"
             assert fact["task_id"] in created
     assert all(len(tasks) == 1 for tasks in holders.values())
 
 
-def _check_depth(value: Json, fact: Json, found: dict[str, Json]) -> None:
+def _check_depth(value: Json, fact: Json, facts_by_id: dict[str, Json]) -> None:
     parent, figures = value["payload"]["parent_task_id"], fact["figures"]
     if parent is None:
         assert (figures["depth"], figures["parent_known"]) == (0, None)
     elif figures["parent_known"]:
-        assert figures["depth"] == found[parent]["figures"]["depth"] + 1
+        assert figures["depth"] == facts_by_id[parent]["figures"]["depth"] + 1
     else:
         assert figures["depth"] == 1
 
@@ -166,14 +168,14 @@ def test_an_envelope_on_another_partition_is_a_fact_and_nothing_else() -> None:
     there = partition_of(b"t0", 4)
     wrong = [right._replace(partition=there ^ 1), right._replace(partition=there ^ 2), right]
     written = run(wrong, set())
-    found = sorted(facts(written), key=lambda fact: str(fact["rule"]))
-    assert [f["rule"] for f in found] == [
+    facts_there = sorted(facts(written), key=lambda fact: str(fact["rule"]))
+    assert [f["rule"] for f in facts_there] == [
         "partition_mismatch",
         "partition_mismatch",
         "task_created",
     ]
-    assert found[0]["asap_error"] == "asap:protocol/malformed_envelope"
-    assert {f["figures"]["expected"] for f in found[:2]} == {there}
+    assert facts_there[0]["asap_error"] == "asap:protocol/malformed_envelope"
+    assert {f["figures"]["expected"] for f in facts_there[:2]} == {there}
     assert len([r for r in written if r.topic == ASAP_INBOX.name]) == 1
 
 
@@ -188,8 +190,8 @@ def test_a_withdrawn_agent_is_not_there_any_more() -> None:
         sent(requested("t0")),
     ]
     gone = Output(ASAP_MANIFESTS.name, INDEXER.encode(), None)
-    found = facts(run([*values, gone, sent(requested("t1"))], {3, 4}))
-    assert sorted(f["rule"] for f in found) == [
+    facts_there = facts(run([*values, gone, sent(requested("t1"))], {3, 4}))
+    assert sorted(f["rule"] for f in facts_there) == [
         "agent_not_found",
         "manifest_accepted",
         "manifest_accepted",
@@ -209,20 +211,22 @@ def test_a_link_that_cannot_be_read_is_set_aside() -> None:
 
 def test_a_held_record_that_causes_too_much_is_refused_and_holds_up_nobody() -> None:
     """The state that is asked for has grown beyond what one record may hold."""
-    asked = requested("T")
-    asked["payload"]["config"] = {"idempotency_key": "k", "state_mode": "event-sourced"}
+    task_request = requested("T")
+    task_request["payload"]["config"] = {"idempotency_key": "k", "state_mode": "event-sourced"}
     grown = [saved(f"s{n}", {"patch": {f"m{n}": "x" * 800_000}}) for n in range(6)]
     query = {"task_id": "T", "version": None}
     read = envelope("StateQuery", query, id="q", sender=INDEXER, recipient=SERVICE)
     message = envelope("MessageSend", {"task_id": "T", "sender": INDEXER}, id="m")
-    written = run([sent(value) for value in [asked, *grown, read, message]], set(), partitions=1)
-    found = {f["envelope_id"]: f for f in facts(written)}
-    assert list(found) == ["T", *(f"s{n}" for n in range(6)), "q", "m"]
-    refused = found.pop("q")
+    written = run(
+        [sent(value) for value in [task_request, *grown, read, message]], set(), partitions=1
+    )
+    facts_by_id = {f["envelope_id"]: f for f in facts(written)}
+    assert list(facts_by_id) == ["T", *(f"s{n}" for n in range(6)), "q", "m"]
+    refused = facts_by_id.pop("q")
     assert (refused["rule"], refused["fault"]) == ("envelope_too_large", "service")
     assert refused["cause"] == "asap.envelopes/0/7"
-    assert {f["verdict"] for f in found.values()} == {"accepted"}
-    assert found["m"]["sequence"] == 8
+    assert {f["verdict"] for f in facts_by_id.values()} == {"accepted"}
+    assert facts_by_id["m"]["sequence"] == 8
     assert not is_held(written)
     assert not [r for r in written if r.topic == ASAP_LINKS_DLQ.name]
 
@@ -232,10 +236,10 @@ def test_a_held_record_that_cannot_be_decided_is_set_aside(monkeypatch: pytest.M
         raise RuntimeError("a fault of this version")
 
     monkeypatch.setattr(updates, "_HANDLERS", {**updates._HANDLERS, "TaskUpdate": fail})
-    asked = requested("T")
-    asked["payload"]["config"] = {"idempotency_key": "k"}
+    task_request = requested("T")
+    task_request["payload"]["config"] = {"idempotency_key": "k"}
     message = envelope("MessageSend", {"task_id": "T", "sender": INDEXER}, id="m")
-    values = [asked, saved("s", {"data": {}}), message]
+    values = [task_request, saved("s", {"data": {}}), message]
     written = run([sent(value) for value in values], set(), partitions=1)
     assert [f["rule"] for f in facts(written)] == ["task_created", "message_forwarded"]
     (dead,) = [r for r in written if r.topic == ASAP_ENVELOPES_DLQ.name]
@@ -244,7 +248,7 @@ def test_a_held_record_that_cannot_be_decided_is_set_aside(monkeypatch: pytest.M
     assert not is_held(written)
 
 
-def saved(id: str, told: Json) -> Json:
+def saved(id: str, snapshot: Json) -> Json:
     payload = {"task_id": "T"}
-    extensions = {asap.EXT_SNAPSHOT: told}
+    extensions = {asap.EXT_SNAPSHOT: snapshot}
     return envelope("TaskUpdate", payload, id=id, recipient=SERVICE, extensions=extensions)

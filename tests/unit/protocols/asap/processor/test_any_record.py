@@ -152,12 +152,17 @@ def test_any_record_gets_one_verdict(line: list[tuple[AvroValue, Any, int]]) -> 
     facts = [one.value for one in bench.of(ASAP_EVENTS)]
     assert sorted(f["cause"] for f in facts if f["kind"] == "envelope") == sorted(places)
     for task in bench.rows(ASAP_TASKS_TABLE).values():
-        own = [f for f in facts if f["task_id"] == task["task_id"] and f["sequence"] is not None]
-        assert [fact["sequence"] for fact in own] == list(range(1, task["sequence"] + 1))
-        steps = [step for fact in own for step in fact["transitions"]]
+        task_facts = [
+            f for f in facts if f["task_id"] == task["task_id"] and f["sequence"] is not None
+        ]
+        assert [fact["sequence"] for fact in task_facts] == list(range(1, task["sequence"] + 1))
+        steps = [step for fact in task_facts for step in fact["transitions"]]
         assert [step["from_status"] for step in steps[1:]] == [s["to_status"] for s in steps[:-1]]
-        assert (own[-1]["status"], steps[-1]["to_status"]) == (task["status"], task["status"])
+        assert (task_facts[-1]["status"], steps[-1]["to_status"]) == (
+            task["status"],
+            task["status"],
+        )
         if task["state_mode"] == "event-sourced" and task["events_available"]:
-            replayed = asap.replay(own)
+            replayed = asap.replay(task_facts)
             assert replayed is not None
             assert replayed.task["progress"] is None or task["progress_json"] is not None

@@ -25,24 +25,24 @@ WEEK_MS = 168 * HOUR_MS
 
 def call(bench: Bench, id: str = "C", **more: Any) -> Json:
     payload = {"request_id": "R", "arguments": {"b": 1, "a": [2.0]}}
-    return bench.said("McpToolCall", payload, id=id, **PARTIES, **more)
+    return bench.send_envelope("McpToolCall", payload, id=id, **PARTIES, **more)
 
 
 def result(bench: Bench, payload: Json | None = None, **more: Any) -> Json:
     """The callee's answer, unless more says otherwise."""
     answer = {"request_id": "R", **(payload or {})}
-    return bench.said("McpToolResult", answer, **{"correlation_id": "C", **more})
+    return bench.send_envelope("McpToolResult", answer, **{"correlation_id": "C", **more})
 
 
 def fetch(bench: Bench, id: str = "F", **more: Any) -> Json:
-    return bench.said("McpResourceFetch", id=id, **PARTIES, **more)
+    return bench.send_envelope("McpResourceFetch", id=id, **PARTIES, **more)
 
 
 def data(bench: Bench, payload: Json | None = None, **more: Any) -> Json:
-    return bench.said("McpResourceData", payload, **{"correlation_id": "F", **more})
+    return bench.send_envelope("McpResourceData", payload, **{"correlation_id": "F", **more})
 
 
-def told(bench: Bench) -> list[tuple[str, Json]]:
+def rtes_payloads(bench: Bench) -> list[tuple[str, Json]]:
     """What RTES heard: session and payload."""
     events = [one.value for one in bench.of(RTES_RAW)]
     return [(event["session_id"], event["payload"][1]) for event in events]
@@ -53,8 +53,8 @@ def test_a_call_and_its_answer() -> None:
     opened = call(bench, trace_id="tr", correlation_id="T")
     assert (opened["rule"], opened["call_key"], opened["task_id"]) == ("call_opened", "R", None)
     assert opened["figures"] == {"recipient_known": False, "manifests": 0, "timeout_ms": 600_000}
-    answered = result(bench, at=START_MS + 1_500, id="A")
-    assert (answered["rule"], answered["call_key"]) == ("call_answered", "R")
+    fact = result(bench, at=START_MS + 1_500, id="A")
+    assert (fact["rule"], fact["call_key"]) == ("call_answered", "R")
     assert [e["id"] for e in bench.inbox(INDEXER)] == ["C"]
     assert [e["id"] for e in bench.inbox(PLANNER)] == ["A"]
     assert set(bench.edges()) == {
@@ -64,7 +64,7 @@ def test_a_call_and_its_answer() -> None:
     }
     common = {"call_id": "R", "tool": "search"}
     began, ended = "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.500Z"
-    assert told(bench) == [
+    assert rtes_payloads(bench) == [
         ("tr", {**common, "arguments_json": '{"a":[2],"b":1}', "timestamp": began}),
         ("tr", {**common, "status": "success", "duration_ms": 1500.0, "timestamp": ended}),
     ]
@@ -75,7 +75,7 @@ def test_a_call_took_no_less_than_no_time() -> None:
     bench = Bench()
     call(bench, at=START_MS + 900)
     assert result(bench, at=START_MS + 400)["rule"] == "call_answered"
-    _, completed = told(bench)[-1]
+    _, completed = rtes_payloads(bench)[-1]
     assert (completed["status"], completed["duration_ms"]) == ("success", 0.0)
 
 
@@ -83,8 +83,8 @@ def test_a_call_without_a_trace_is_a_session_of_its_own() -> None:
     bench = Bench()
     call(bench)
     result(bench, {"success": False, "result": None, "error": "no"})
-    assert [session for session, _ in told(bench)] == ["R", "R"]
-    assert told(bench)[1][1]["status"] == "failure"
+    assert [session for session, _ in rtes_payloads(bench)] == ["R", "R"]
+    assert rtes_payloads(bench)[1][1]["status"] == "failure"
     assert ("asap:envelope:id-2", "answers", "asap:envelope:C") in bench.edges()
 
 
@@ -92,7 +92,7 @@ def test_a_resource_is_fetched_without_a_word_to_rtes() -> None:
     bench = Bench()
     assert fetch(bench)["call_key"] == "F"
     assert data(bench)["rule"] == "call_answered"
-    assert told(bench) == []
+    assert rtes_payloads(bench) == []
     assert len(bench.inbox(PLANNER)) == 1
 
 
@@ -153,7 +153,7 @@ def test_a_call_ends_when_its_time_is_over() -> None:
     fact = bench.facts()[-1]
     assert (fact["kind"], fact["rule"], fact["verdict"]) == ("call_timeout", "call_timeout", None)
     assert (fact["call_key"], fact["cause"]) == ("R", f"timer/call/R/{START_MS + 10_000}")
-    assert told(bench)[-1][1]["status"] == "timeout"
+    assert rtes_payloads(bench)[-1][1]["status"] == "timeout"
     assert bench.inbox(PLANNER) == []
     assert result(bench)["rule"] == "call_closed"
 

@@ -24,15 +24,15 @@ def working() -> Bench:
     return bench
 
 
-def asked(bench: Bench, version: int | None = None) -> Json | None:
+def read_state(bench: Bench, version: int | None = None) -> Json | None:
     bench.worker("StateQuery", {"version": version}, recipient=SERVICE)
-    found: Json | None = bench.inbox(INDEXER)[-1]["extensions"][SNAPSHOT]
-    return found
+    snapshot: Json | None = bench.inbox(INDEXER)[-1]["extensions"][SNAPSHOT]
+    return snapshot
 
 
 def data(bench: Bench, version: int | None = None) -> Any:
-    found = asked(bench, version)
-    return None if found is None else found["data"]
+    snapshot = read_state(bench, version)
+    return None if snapshot is None else snapshot["data"]
 
 
 def test_a_version_is_the_state_after_its_event() -> None:
@@ -52,23 +52,23 @@ def test_a_version_is_the_state_after_its_event() -> None:
         {"b": {"c": 2, "d": 3}},
     ]
     assert bench.versions() == [3]
-    found = asked(bench, 4)
-    assert found is not None
-    assert (found["id"], found["version"], found["checkpoint"]) == ("T@4", 4, True)
+    snapshot = read_state(bench, 4)
+    assert snapshot is not None
+    assert (snapshot["id"], snapshot["version"], snapshot["checkpoint"]) == ("T@4", 4, True)
 
 
 def test_the_latest_is_that_before_the_query() -> None:
     bench = working()
     bench.save({"data": {"a": 1}})
-    found = asked(bench)
-    assert found is not None
-    assert (found["version"], found["data"]) == (3, {"a": 1})
-    assert asked(bench, 99) is None
-    assert asked(bench, -1) is None
+    snapshot = read_state(bench)
+    assert snapshot is not None
+    assert (snapshot["version"], snapshot["data"]) == (3, {"a": 1})
+    assert read_state(bench, 99) is None
+    assert read_state(bench, -1) is None
 
 
 @pytest.mark.parametrize(
-    "told",
+    "state",
     [
         {"delete": True},
         {"delete": True, "version": 1},
@@ -77,8 +77,8 @@ def test_the_latest_is_that_before_the_query() -> None:
         {"data": {}, "created_at": "2026-01-01T00:00:00Z"},
     ],
 )
-def test_history_is_not_the_workers_to_write(told: Json) -> None:
-    fact = working().save(told)
+def test_history_is_not_the_workers_to_write(state: Json) -> None:
+    fact = working().save(state)
     assert fact["rule"] == "state_mode_conflict"
     assert fact["figures"]["state_mode"] == "event-sourced"
 
@@ -165,9 +165,9 @@ def test_every_version_equals_a_replay_of_the_facts(steps: list[tuple[str, Any]]
     facts = [one.value for one in bench.of(ASAP_EVENTS) if one.value["sequence"] is not None]
     assert [fact["sequence"] for fact in facts] == list(range(1, len(facts) + 1))
     for n in range(1, len(facts) + 1):
-        replayed, found = asap.replay(facts, n), asked(bench, n)
+        replayed, snapshot = asap.replay(facts, n), read_state(bench, n)
         assert replayed is not None
-        assert found is not None
-        assert (found["data"], found["checkpoint"]) == (replayed.data, replayed.checkpoint)
+        assert snapshot is not None
+        assert (snapshot["data"], snapshot["checkpoint"]) == (replayed.data, replayed.checkpoint)
         live = facts[n - 1]["status"]
         assert replayed.task["status"] == live

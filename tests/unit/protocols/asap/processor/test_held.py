@@ -154,9 +154,9 @@ def test_a_request_asks_again_every_thirty_seconds() -> None:
 
 def test_an_answer_that_comes_twice_counts_once() -> None:
     bench = Bench()
-    asked = bench.decide(bench.record(requested("T", KEYED)))
+    sent_request = bench.decide(bench.record(requested("T", KEYED)))
     again = bench.advance_to(START_MS + 30_000)
-    bench.settle([*asked, *again])
+    bench.settle([*sent_request, *again])
     assert [f["rule"] for f in bench.facts()] == ["task_created"]
     assert len(bench.inbox(INDEXER)) == 1
 
@@ -176,11 +176,11 @@ def test_nothing_waits_for_ever() -> None:
 
 def test_after_an_outage_a_request_asks_again_before_it_gives_up() -> None:
     bench = Bench()
-    asked = bench.decide(bench.record(requested("T", KEYED)))
+    sent_request = bench.decide(bench.record(requested("T", KEYED)))
     bench.request("U", KEYED)
     bench.fire(START_MS + 24 * HOUR_MS)
     assert "T" not in {f["envelope_id"] for f in bench.facts()}
-    bench.settle(asked)
+    bench.settle(sent_request)
     assert bench.facts()[-1]["rule"] == "same_idempotency_key"
 
 
@@ -201,12 +201,12 @@ def test_an_answer_to_another_question_does_not_count() -> None:
 def test_an_answer_may_stand_in_one_batch_with_what_it_lets_go() -> None:
     bench = Bench()
     (ask,) = bench.of(ASAP_LINKS, bench.decide(bench.record(requested("T", KEYED))))
-    asked = bench.message(ask.value, bench.now, key=ask.key, avro=True, topic=ASAP_LINKS)
-    (answer,) = bench.of(ASAP_LINKS, bench.decide(asked))
-    answered = bench.message(answer.value, bench.now, key=answer.key, avro=True, topic=ASAP_LINKS)
+    sent_request = bench.message(ask.value, bench.now, key=ask.key, avro=True, topic=ASAP_LINKS)
+    (answer,) = bench.of(ASAP_LINKS, bench.decide(sent_request))
+    reply = bench.message(answer.value, bench.now, key=answer.key, avro=True, topic=ASAP_LINKS)
     update = bench.record(envelope("TaskUpdate", {"task_id": "T", "status": "working"}, id="u"))
     cancel = bench.record(cancelled("c"))
-    bench.decide(update, answered, cancel)
+    bench.decide(update, reply, cancel)
     assert [f["rule"] for f in bench.facts()] == [
         "task_created",
         "status_changed",

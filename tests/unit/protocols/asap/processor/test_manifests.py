@@ -22,7 +22,7 @@ Json = dict[str, Any]
 RECORD = "dev.headrace.asap.AsapManifest"
 
 
-def judged(
+def decide_manifest(
     bench: Bench,
     value: Json | None,
     key: bytes | None = INDEXER.encode(),
@@ -41,41 +41,41 @@ def judged(
 
 def test_a_manifest_and_the_same_again_and_another() -> None:
     bench = Bench()
-    fact = judged(bench, manifest(INDEXER))
+    fact = decide_manifest(bench, manifest(INDEXER))
     assert (fact["kind"], fact["verdict"]) == ("manifest", "accepted")
     assert (fact["rule"], fact["fault"]) == ("manifest_accepted", None)
     assert fact["cause"] == "asap.manifests/0/7"
-    again = judged(bench, manifest(INDEXER))
+    again = decide_manifest(bench, manifest(INDEXER))
     assert (again["verdict"], again["rule"]) == ("duplicate", "same_envelope")
     assert again["envelope_hash"] == fact["envelope_hash"]
-    assert judged(bench, manifest(INDEXER, "x"))["rule"] == "manifest_accepted"
-    assert judged(bench, manifest(INDEXER))["rule"] == "manifest_accepted"
+    assert decide_manifest(bench, manifest(INDEXER, "x"))["rule"] == "manifest_accepted"
+    assert decide_manifest(bench, manifest(INDEXER))["rule"] == "manifest_accepted"
 
 
 def test_a_null_value_withdraws_the_agent() -> None:
     bench = Bench()
-    judged(bench, manifest(INDEXER))
-    fact = judged(bench, None)
+    decide_manifest(bench, manifest(INDEXER))
+    fact = decide_manifest(bench, None)
     assert (fact["verdict"], fact["rule"]) == ("accepted", "manifest_withdrawn")
     assert bench.rows(ASAP_AGENTS) == {}
-    assert judged(bench, manifest(INDEXER))["rule"] == "manifest_accepted"
+    assert decide_manifest(bench, manifest(INDEXER))["rule"] == "manifest_accepted"
 
 
 def test_a_bad_manifest_removes_the_agent() -> None:
     bench = Bench()
-    judged(bench, manifest(INDEXER))
-    fact = judged(bench, {**manifest(INDEXER), "version": "one"})
+    decide_manifest(bench, manifest(INDEXER))
+    fact = decide_manifest(bench, {**manifest(INDEXER), "version": "one"})
     assert (fact["verdict"], fact["rule"], fact["fault"]) == ("rejected", "bad_manifest", "sender")
     assert fact["asap_error"] == "asap:protocol/malformed_envelope"
     assert "/version" in fact["detail"]
-    assert judged(bench, manifest(INDEXER))["rule"] == "manifest_accepted"
+    assert decide_manifest(bench, manifest(INDEXER))["rule"] == "manifest_accepted"
 
 
 def test_a_manifest_lies_under_its_agents_urn() -> None:
     for key in (PLANNER.encode(), b"\xff", None):
         bench = Bench()
-        judged(bench, manifest(INDEXER))
-        assert judged(bench, manifest(INDEXER), key)["rule"] == "bad_manifest"
+        decide_manifest(bench, manifest(INDEXER))
+        assert decide_manifest(bench, manifest(INDEXER), key)["rule"] == "bad_manifest"
         assert list(bench.rows(ASAP_AGENTS)) == [INDEXER], "that is about another key"
 
 
@@ -83,11 +83,11 @@ def test_a_manifest_on_another_partition_is_a_fact_and_nothing_else() -> None:
     bench = Bench(partitions=4)
     there = partition_of(INDEXER.encode(), 4)
     for value in (manifest(INDEXER), None):
-        fact = judged(bench, value, partition=there ^ 1)
+        fact = decide_manifest(bench, value, partition=there ^ 1)
         assert (fact["verdict"], fact["rule"]) == ("rejected", "partition_mismatch")
         assert fact["figures"] == {"partition": there ^ 1, "expected": there}
     assert bench.rows(ASAP_AGENTS) == {}
-    assert judged(bench, manifest(INDEXER), partition=there)["verdict"] == "accepted"
+    assert decide_manifest(bench, manifest(INDEXER), partition=there)["verdict"] == "accepted"
 
 
 def test_the_fleet_is_who_has_a_valid_manifest_now() -> None:
@@ -108,7 +108,7 @@ def test_the_fleet_is_who_has_a_valid_manifest_now() -> None:
 def test_whatever_lies_on_the_topic_gets_one_verdict(value: Json, in_place: bool) -> None:
     value = {**value, "id": INDEXER} if in_place else value
     bench, fleet = Bench(), Fleet()
-    fact = judged(bench, value)
+    fact = decide_manifest(bench, value)
     fleet.update(INDEXER, value)
     assert fact["verdict"] == ("accepted" if INDEXER in fleet.skills else "rejected")
     assert fact["rule"] in ("manifest_accepted", "bad_manifest")

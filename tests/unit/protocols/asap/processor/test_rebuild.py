@@ -55,7 +55,7 @@ def created(fact: Json) -> Json:
 def rebuilt(facts: list[Json]) -> Rows:
     """The task's row and its snapshots by version."""
     row = created(facts[0])
-    kept: dict[int, Json] = {}
+    versions: dict[int, Json] = {}
     for fact in facts[1:]:
         row |= {"sequence": fact["sequence"], "status": fact["status"], "cause": fact["cause"]}
         if fact["rule"] not in QUIET:
@@ -65,7 +65,7 @@ def rebuilt(facts: list[Json]) -> Rows:
             continue
         envelope = fact["envelope"]
         if fact["rule"] != "state_saved":
-            told(row, envelope)
+            update_row(row, envelope)
         name = envelope["payload"].get("task_id")
         if envelope["payload_type"] in ("TaskUpdate", "TaskResponse") and name != row["task_id"]:
             row["aliases"] = list(dict.fromkeys([*row["aliases"], name]))
@@ -73,37 +73,37 @@ def rebuilt(facts: list[Json]) -> Rows:
             row["input_request"] = None
         if fact["rule"] == "response_recorded":
             row["response"] = envelope
-        save(row, kept, fact)
-    return row, kept
+        save(row, versions, fact)
+    return row, versions
 
 
-def told(row: Json, envelope: Json) -> None:
+def update_row(row: Json, envelope: Json) -> None:
     if envelope["payload_type"] == "TaskUpdate":
         for name in ("progress", "input_request"):
             row[name] = envelope["payload"][name] or row[name]
 
 
-def save(row: Json, kept: dict[int, Json], fact: Json) -> None:
+def save(row: Json, versions: dict[int, Json], fact: Json) -> None:
     change, version = asap.change_of(fact["envelope"]), fact["snapshot_version"]
     for deleted in fact["figures"].get("deleted", ()):
-        del kept[deleted]
+        del versions[deleted]
     if version is not None:
         old = fact["figures"].get("restored_from")
-        own: dict[str, Any] = {} if change is None else change._asdict()
+        changes: dict[str, Any] = {} if change is None else change._asdict()
         sourced = row["state_mode"] == "event-sourced"
         derived = asap.derived_id(fact["cause"], 1, fact["at"])
-        kept[version] = {
-            "id": f"{row['task_id']}@{version}" if sourced else own.get("id") or derived,
+        versions[version] = {
+            "id": f"{row['task_id']}@{version}" if sourced else changes.get("id") or derived,
             "version": version,
-            "data": kept[old]["data"] if change is None else change.data,
-            "checkpoint": own.get("checkpoint", False),
+            "data": versions[old]["data"] if change is None else change.data,
+            "checkpoint": changes.get("checkpoint", False),
             "restored_from": old,
         }
         row["snapshot_mark"] = max(row["snapshot_mark"], version)
-    row["snapshot_version"] = max(kept, default=None)
+    row["snapshot_version"] = max(versions, default=None)
 
 
-def shown(value: AvroValue) -> Json:
+def fact_json(value: AvroValue) -> Json:
     """A fact in JSON, its time as ms."""
     return {**to_json("dev.headrace.asap.AsapEvent", value), "at": value["at"]}
 
@@ -116,18 +116,20 @@ def test_the_facts_are_enough(line: list[Json]) -> None:
     for envelope in line:
         if envelope["payload_type"] != "McpResourceData" or envelope["correlation_id"]:
             bench.put(envelope, bench.now + 100)
-    facts = [shown(one.value) for one in bench.of(ASAP_EVENTS)]
+    facts = [fact_json(one.value) for one in bench.of(ASAP_EVENTS)]
     responses = bench.rows(ASAP_RESPONSES)
     for row in bench.rows(ASAP_TASKS_TABLE).values():
-        own = [f for f in facts if f["task_id"] == row["task_id"] and f["sequence"] is not None]
+        task_facts = [
+            f for f in facts if f["task_id"] == row["task_id"] and f["sequence"] is not None
+        ]
         if row["state_mode"] == "event-sourced":
             continue  # what a restore brings back there is tested against the replay
-        task, kept = rebuilt(own)
+        task, versions = rebuilt(task_facts)
         live = to_json("dev.headrace.asap.AsapTask", row)
         times = {name: row[name] for name in ("created_at", "updated_at", "timeout_at")}
         assert task == {**live, **times}
         assert responses == {}
         snapshots = bench.rows(ASAP_SNAPSHOTS_TABLE).values()
-        found = [to_json("dev.headrace.asap.AsapSnapshot", s) for s in snapshots]
-        mine = {s["version"]: s for s in found if s["task_id"] == row["task_id"]}
-        assert kept == {v: {name: s[name] for name in kept[v]} for v, s in mine.items()}
+        all_snapshots = [to_json("dev.headrace.asap.AsapSnapshot", s) for s in snapshots]
+        mine = {s["version"]: s for s in all_snapshots if s["task_id"] == row["task_id"]}
+        assert versions == {v: {name: s[name] for name in versions[v]} for v, s in mine.items()}

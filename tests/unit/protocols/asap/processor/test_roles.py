@@ -48,8 +48,8 @@ def test_a_role(kind: str, sender: str, recipient: str) -> None:
     if [sender, recipient] in allowed:
         assert fact["verdict"] == "accepted"
     else:
-        told = any(sender == allowed_sender for allowed_sender, _ in allowed)
-        assert fact["rule"] == ("wrong_recipient" if told else "not_participant")
+        is_allowed = any(sender == allowed_sender for allowed_sender, _ in allowed)
+        assert fact["rule"] == ("wrong_recipient" if is_allowed else "not_participant")
         assert fact["asap_error"] == "asap:security/permission_denied"
         assert (fact["task_id"], fact["status"]) == ("T", "submitted")
 

@@ -152,9 +152,9 @@ def short(key: str) -> str:
     return key[-4:] if len(key) == ULID else key or "-"
 
 
-def summary(found: list[Json]) -> Expected:
+def summary(all_outputs: list[Json]) -> Expected:
     facts, refused, letters, statuses = [], [], [], []
-    for output in found:
+    for output in all_outputs:
         topic = output.get("topic")
         if "rejected" in output:
             refused.append(output["rejected"]["rule"])
@@ -169,9 +169,9 @@ def summary(found: list[Json]) -> Expected:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_scenario_brings_about_what_the_spec_says(name: str) -> None:
-    found, expected = summary(list(outputs(name))), EXPECTED[name]
-    for part, wanted in zip(found, expected, strict=True):
-        assert part.split() == wanted.split()
+    actual, expected = summary(list(outputs(name))), EXPECTED[name]
+    for part, expected_part in zip(actual, expected, strict=True):
+        assert part.split() == expected_part.split()
 
 
 def test_every_scenario_is_expected() -> None:
@@ -195,8 +195,8 @@ def test_every_decodable_record_has_one_fact(name: str) -> None:
     """And a task's sequences have no gap."""
     sent = [line for line in lines(name) if "topic" in line]
     facts = [o["value"] for o in of(name, "asap.events")]
-    found = summary(list(outputs(name)))
-    apart = len(found.refused.split()) + len(found.letters.split())
+    actual = summary(list(outputs(name)))
+    apart = len(actual.refused.split()) + len(actual.letters.split())
     assert len([fact for fact in facts if fact["verdict"] is not None]) == len(sent) - apart
     by_task: dict[str, list[int]] = {}
     for fact in facts:
@@ -216,30 +216,30 @@ def test_a_response_is_delivered_again_for_a_duplicate() -> None:
 
 def test_who_is_told_of_a_redirect() -> None:
     facts = [o["value"] for o in of("requests", "asap.events")]
-    told = {f["rule"]: f for f in facts if f["envelope_id"] in ("k2", "e17", "e18")}
-    assert told["same_idempotency_key"]["task_id"] == "k1"
-    assert told["task_redirected"]["figures"] == {"task_id": "k1"}
+    by_id = {f["rule"]: f for f in facts if f["envelope_id"] in ("k2", "e17", "e18")}
+    assert by_id["same_idempotency_key"]["task_id"] == "k1"
+    assert by_id["task_redirected"]["figures"] == {"task_id": "k1"}
 
 
 def test_messages_and_artifacts_have_their_parts() -> None:
-    said = answers("tasks")
-    messages = said["/tasks/t1/messages"]["messages"]
+    bodies = answers("tasks")
+    messages = bodies["/tasks/t1/messages"]["messages"]
     assert messages[1]["parts"] == [
         {"type": "text", "content": "The third."},
         {"type": "resource", "resource_uri": "file:///3"},
     ]
-    (artifact,) = said["/tasks/t1/artifacts"]["artifacts"]
+    (artifact,) = bodies["/tasks/t1/artifacts"]["artifacts"]
     assert [(part["type"], part["data"]) for part in artifact["parts"]] == [("data", {"terms": 7})]
 
 
 def test_a_version_is_what_was_live_then() -> None:
-    said = answers("event-sourced")
-    at_4 = said["/tasks/t1/events?at=4"]
+    bodies = answers("event-sourced")
+    at_4 = bodies["/tasks/t1/events?at=4"]
     assert (at_4["state"]["data"], at_4["state"]["task"]["status"]) == (
         {"page": 2, "notes": {"b": 2}},
         "paused",
     )
-    assert said["/tasks/t1?at=9"]["state"]["data"] == {"page": 2, "notes": {"a": 1, "b": 2}}
+    assert bodies["/tasks/t1?at=9"]["state"]["data"] == {"page": 2, "notes": {"a": 1, "b": 2}}
     facts = [o["value"] for o in of("event-sourced", "asap.events")]
     assert [f["snapshot_version"] for f in facts if f["snapshot_version"]] == [2, 9, 10, 11]
     inbox = [o["value"] for o in of("event-sourced", "asap.inbox")]
@@ -253,8 +253,8 @@ def test_a_version_is_what_was_live_then() -> None:
 
 
 def test_calls_end_with_what_they_were_about() -> None:
-    told = [o["value"] for o in of("calls", "rtes.raw")]
-    ends = [v["payload"] for v in told if v["payload"]["type"] == "TOOL_LIFECYCLE_COMPLETED"]
+    events = [o["value"] for o in of("calls", "rtes.raw")]
+    ends = [v["payload"] for v in events if v["payload"]["type"] == "TOOL_LIFECYCLE_COMPLETED"]
     assert [(end["call_id"], end["status"]) for end in ends] == [
         ("c1", "success"),
         ("c2", "failure"),

@@ -27,14 +27,14 @@ def working() -> Bench:
     return bench
 
 
-def asked(bench: Bench, version: int | None = None, **more: Any) -> Json | None:
+def read_snapshot(bench: Bench, version: int | None = None, **more: Any) -> Json | None:
     """The snapshot that the service answers a StateQuery of the worker with."""
     fact = bench.worker("StateQuery", {"version": version}, recipient=SERVICE, **more)
     assert fact["rule"] == "state_read"
     answer = bench.inbox(INDEXER)[-1]
     assert (answer["correlation_id"], answer["sender"]) == (fact["envelope_id"], SERVICE)
-    found: Json | None = answer["extensions"][SNAPSHOT]
-    return found
+    snapshot: Json | None = answer["extensions"][SNAPSHOT]
+    return snapshot
 
 
 def test_saves_are_counted() -> None:
@@ -48,19 +48,19 @@ def test_saves_are_counted() -> None:
     assert snapshot["data"] == {"page": 2}
     assert snapshot["checkpoint"] is True
     assert (bench.task()["snapshot_version"], bench.task()["snapshot_mark"]) == (3, 3)
-    found = asked(bench)
-    assert found is not None
-    assert set(found) == {"id", "task_id", "version", "data", "checkpoint", "created_at"}
+    latest = read_snapshot(bench)
+    assert latest is not None
+    assert set(latest) == {"id", "task_id", "version", "data", "checkpoint", "created_at"}
     third = bench.snapshot(3)
     assert third is not None
-    assert (found["version"], found["data"], found["id"]) == (3, {"page": 3}, third["id"])
+    assert (latest["version"], latest["data"], latest["id"]) == (3, {"page": 3}, third["id"])
 
 
 def test_a_version_is_never_given_again() -> None:
     """The example of spec 4.4: saved 1, 2, 6, deleted 6: the latest is 2, the next is 7."""
     bench = working()
-    for told in ({}, {}, {"version": 6}):
-        assert bench.save({"data": {}, **told})["rule"] == "state_saved"
+    for members in ({}, {}, {"version": 6}):
+        assert bench.save({"data": {}, **members})["rule"] == "state_saved"
     fact = bench.save({"delete": True, "version": 6})
     assert (fact["figures"], fact["snapshot_version"]) == ({"deleted": [6]}, None)
     assert bench.task()["snapshot_version"] == 2
@@ -69,16 +69,16 @@ def test_a_version_is_never_given_again() -> None:
     assert bench.save({"delete": True})["figures"] == {"deleted": []}
     assert bench.save({"delete": True, "version": 7})["figures"] == {"deleted": []}
     assert (bench.versions(), bench.task()["snapshot_version"]) == ([], None)
-    assert asked(bench) is None
+    assert read_snapshot(bench) is None
     assert bench.save({"data": {}})["snapshot_version"] == 8
 
 
 def test_a_worker_may_name_what_it_saves() -> None:
     bench = working()
-    told = {"data": {"a": 1}, "version": 4, "id": "mine", "created_at": "2026-01-02T03:04:05.5Z"}
-    bench.save(told)
-    found = asked(bench, 4)
-    assert found == {
+    state = {"data": {"a": 1}, "version": 4, "id": "mine", "created_at": "2026-01-02T03:04:05.5Z"}
+    bench.save(state)
+    snapshot = read_snapshot(bench, 4)
+    assert snapshot == {
         "id": "mine",
         "task_id": "T",
         "version": 4,
@@ -86,7 +86,7 @@ def test_a_worker_may_name_what_it_saves() -> None:
         "checkpoint": False,
         "created_at": "2026-01-02T03:04:05.500000Z",
     }
-    bench.save({**told, "data": {"a": 2}, "id": "other"})
+    bench.save({**state, "data": {"a": 2}, "id": "other"})
     assert bench.versions() == [4]
     assert bench.requester("StateRestore", {"snapshot_id": "mine"})["rule"] == "snapshot_not_found"
     assert bench.requester("StateRestore", {"snapshot_id": "other"})["rule"] == "state_restored"
@@ -95,9 +95,9 @@ def test_a_worker_may_name_what_it_saves() -> None:
 def test_an_empty_name_is_a_name() -> None:
     bench = working()
     bench.save({"data": {}, "id": ""})
-    found = bench.snapshot(1)
-    assert found is not None
-    assert found["id"] == ""
+    snapshot = bench.snapshot(1)
+    assert snapshot is not None
+    assert snapshot["id"] == ""
 
 
 def test_a_save_needs_no_status() -> None:
@@ -194,7 +194,7 @@ def test_a_patch_is_for_event_sourced_tasks() -> None:
 def test_a_version_that_is_not_there(version: int) -> None:
     bench = working()
     bench.save({"data": {}})
-    assert asked(bench, version) is None
+    assert read_snapshot(bench, version) is None
 
 
 VERSIONS = st.integers(1, 6)
@@ -211,25 +211,30 @@ def test_the_log_keeps_versions_as_the_store_in_memory_does(
     steps: list[tuple[str, int | None]],
 ) -> None:
     bench = working()
-    kept: dict[int, int] = {}
+    versions: dict[int, int] = {}
     mark = 0
     for n, (what, version) in enumerate(steps):
-        told: Json = {"delete": True} if what == "delete" else {"data": {"n": n}}
+        change: Json = {"delete": True} if what == "delete" else {"data": {"n": n}}
         if version is not None:
-            told["version"] = version
-        bench.save(told)
+            change["version"] = version
+        bench.save(change)
         if what == "delete":
-            kept = {} if version is None else {v: d for v, d in kept.items() if v != version}
+            versions = (
+                {} if version is None else {v: d for v, d in versions.items() if v != version}
+            )
         else:
             mark = max(mark, version or mark + 1)
-            kept[version or mark] = n
+            versions[version or mark] = n
         row = bench.task()
-        assert bench.versions() == sorted(kept)
-        assert (row["snapshot_mark"], row["snapshot_version"]) == (mark, max(kept, default=None))
-    for version, n in kept.items():
-        found = asked(bench, version)
-        assert found is not None
-        assert found["data"] == {"n": n}
+        assert bench.versions() == sorted(versions)
+        assert (row["snapshot_mark"], row["snapshot_version"]) == (
+            mark,
+            max(versions, default=None),
+        )
+    for version, n in versions.items():
+        snapshot = read_snapshot(bench, version)
+        assert snapshot is not None
+        assert snapshot["data"] == {"n": n}
 
 
 VERSIONS = st.integers(1, 30)

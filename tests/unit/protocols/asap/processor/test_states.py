@@ -44,7 +44,7 @@ def test_the_machine_is_the_specs() -> None:
 @pytest.mark.parametrize(("current", "status"), PAIRS)
 def test_an_update(current: str, status: str) -> None:
     bench = at(current)
-    before, told = bench.task(), len(bench.moves())
+    before, moves_before = bench.task(), len(bench.moves())
     fact = bench.update(status)
     if current in ENDS:
         assert (fact["rule"], fact["asap_error"]) == (
@@ -61,7 +61,7 @@ def test_an_update(current: str, status: str) -> None:
     accepted = fact["verdict"] == "accepted"
     assert bench.task()["status"] == (status if accepted else current)
     assert fact["status"] == bench.task()["status"]
-    assert bench.moves()[told:] == ([(current, status)] if steps(fact) else [])
+    assert bench.moves()[moves_before:] == ([(current, status)] if steps(fact) else [])
     if not accepted:
         assert (fact["fault"], fact["sequence"], fact["envelope"]) == ("sender", None, None)
         assert bench.task() == before
@@ -70,7 +70,7 @@ def test_an_update(current: str, status: str) -> None:
 @pytest.mark.parametrize(("current", "status"), PAIRS)
 def test_a_response(current: str, status: str) -> None:
     bench = at(current)
-    told = len(bench.moves())
+    moves_before = len(bench.moves())
     fact = bench.respond(status)
     direct = status == current or status in SPEC[current].split()
     implied = not direct and "working" in SPEC[current] and status in SPEC["working"].split()
@@ -87,7 +87,7 @@ def test_a_response(current: str, status: str) -> None:
         last = "working" if implied else current
         first = [(current, "working", True)] if implied else []
         assert steps(fact) == [*first, (last, status, False)]
-    assert bench.moves()[told:] == [(a, b) for a, b, _ in steps(fact)]
+    assert bench.moves()[moves_before:] == [(a, b) for a, b, _ in steps(fact)]
     recorded = fact["rule"] == "response_recorded"
     assert (bench.task()["response"] == fact["envelope"]) == recorded or not recorded
     assert (bench.task()["response"] is not None) == recorded

@@ -147,22 +147,26 @@ def test_a_broken_shape(changes: Json, codes: list[str], error: str) -> None:
     sent = bench.put({**REQUEST, **changes}, key="T")
     (fact,) = bench.of(ASAP_EVENTS, sent)
     assert [one.topic for one in sent] == [ASAP_EVENTS]
-    told = fact.json
-    assert (told["rule"], told["figures"], told["asap_error"]) == (
+    rejection = fact.json
+    assert (rejection["rule"], rejection["figures"], rejection["asap_error"]) == (
         codes[0],
         {"violations": codes},
         error,
     )
-    assert (told["verdict"], told["fault"], told["envelope"]) == ("rejected", "sender", None)
+    assert (rejection["verdict"], rejection["fault"], rejection["envelope"]) == (
+        "rejected",
+        "sender",
+        None,
+    )
     assert bench.tables == {} or not any(bench.tables.values())
 
 
 @pytest.mark.parametrize("key", ["U", "", None, b"\xff"])
 def test_a_record_under_another_key(key: Any) -> None:
     fact = Bench().send(REQUEST, key=key)
-    given = key if isinstance(key, str) else None
+    key_text = key if isinstance(key, str) else None
     assert fact["rule"] == "key_mismatch"
-    assert fact["figures"] == {"given": given, "expected": "T"}
+    assert fact["figures"] == {"given": key_text, "expected": "T"}
 
 
 def test_a_fact_has_the_key_of_its_record() -> None:
@@ -276,8 +280,8 @@ def test_a_worker_has_16_other_ids() -> None:
 def test_what_is_asked_for_is_forgotten_when_it_is_there() -> None:
     bench = Bench()
     bench.put_in("working")
-    asked = {"status": "input_required", "update_type": "input_required"}
-    bench.worker("TaskUpdate", {**asked, "input_request": {"prompt": "which?"}})
+    members = {"status": "input_required", "update_type": "input_required"}
+    bench.worker("TaskUpdate", {**members, "input_request": {"prompt": "which?"}})
     assert bench.task()["input_request"] == {"prompt": "which?"}
     bench.update("input_required")
     assert bench.task()["input_request"] == {"prompt": "which?"}
@@ -365,8 +369,8 @@ def test_bytes_are_passed_on_only_if_their_json_is_canonical(
 ) -> None:
     value = from_json("dev.headrace.asap.AsapEnvelope", REQUEST)
     payload = value["payload"][1]
-    for name, told in (("input_json", input), ("config_json", {"x": config})):
-        payload[name] = json.dumps(told, sort_keys=sort, separators=separators)
+    for name, member in (("input_json", input), ("config_json", {"x": config})):
+        payload[name] = json.dumps(member, sort_keys=sort, separators=separators)
     bench = Bench()
     message = bench.message(value, key="T", avro=True, topic=bench.input)
     command = Command.of(message, bench.settings)

@@ -42,7 +42,7 @@ REQUEST: Json = {
 }
 
 
-def said(id: str, kind: str, payload: Json, **more: object) -> Json:
+def make_envelope(id: str, kind: str, payload: Json, **more: object) -> Json:
     return {
         **REQUEST,
         "id": id,
@@ -57,7 +57,7 @@ def said(id: str, kind: str, payload: Json, **more: object) -> Json:
 
 def update(id: str, status: str, page: int, **payload: object) -> Json:
     members = {"task_id": "job-5", "progress": None, "input_request": None, "status": status}
-    return said(
+    return make_envelope(
         id,
         "TaskUpdate",
         {**members, "update_type": "status_change", **payload},
@@ -72,10 +72,10 @@ RUN: list[tuple[int, Json]] = [
     (2250, FIRST),
     (2900, FIRST),
     (4000, update("u2", "paused", 31)),
-    (5500, said("q", "StateQuery", {"task_id": T, "version": None}, recipient=SERVICE)),
+    (5500, make_envelope("q", "StateQuery", {"task_id": T, "version": None}, recipient=SERVICE)),
     (
         9000,
-        said(
+        make_envelope(
             "r",
             "TaskResponse",
             {
@@ -90,7 +90,9 @@ RUN: list[tuple[int, Json]] = [
     ),
     (
         11_000,
-        said("c", "TaskCancel", {"task_id": T, "reason": None}, sender=PLANNER, recipient=INDEXER),
+        make_envelope(
+            "c", "TaskCancel", {"task_id": T, "reason": None}, sender=PLANNER, recipient=INDEXER
+        ),
     ),
 ]
 

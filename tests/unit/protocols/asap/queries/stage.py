@@ -46,8 +46,8 @@ def update(
     more: members of the payload; task_id is the worker's own name of the task.
     """
     payload = {"task_id": task, "update_type": "status_change", "status": status, **more}
-    held = save[0] if isinstance(save, list) else {"data": save}
-    extensions = {} if save is None else {"extensions": {SNAPSHOT: held}}
+    snapshot = save[0] if isinstance(save, list) else {"data": save}
+    extensions = {} if save is None else {"extensions": {SNAPSHOT: snapshot}}
     return envelope("TaskUpdate", payload, id, correlation_id=task, **extensions)
 
 
@@ -69,8 +69,8 @@ def message(id: str, parts: list[Any], *, task: str = "t1", **more: Any) -> Json
 def artifact(id: str, parts: Json, *, task: str = "t1", **more: Any) -> Json:
     """parts: by id.  more: members of the payload."""
     payload = {"artifact_id": f"a-{id}", "task_id": task, **more}
-    held = [{"id": name, "part": part} for name, part in parts.items()]
-    return envelope("ArtifactNotify", payload, id, extensions={PARTS: held})
+    part_list = [{"id": name, "part": part} for name, part in parts.items()]
+    return envelope("ArtifactNotify", payload, id, extensions={PARTS: part_list})
 
 
 def query(id: str, version: int | None = None, *, task: str = "t1") -> Json:

@@ -14,17 +14,17 @@ EVENTS = "asap.events"
 
 
 def test_a_later_answer_does_not_stand_for_a_held_record(bench: Bench, tmp_path: Path) -> None:
-    held, later = bench.send(ENVELOPES, request("t2"), request("t3"))
-    assert held.rpartition("/")[0] == later.rpartition("/")[0]
+    first, later = bench.send(ENVELOPES, request("t2"), request("t3"))
+    assert first.rpartition("/")[0] == later.rpartition("/")[0]
     facts = [Output(EVENTS, r.key, r.value, r.headers or ()) for r in bench.records(EVENTS)]
     by_cause = {dict(fact.headers)["headrace-cause"].decode(): fact for fact in facts}
     other = Bench(tmp_path / "other")
     try:
         other.log.append([by_cause[later]])
         other.view.catch_up(0)
-        places = [parse_position(each) for each in (held, later)]
+        places = [parse_position(each) for each in (first, later)]
         assert [other.view.has_answer(place) for place in places] == [False, True]
-        other.log.append([by_cause[held]])
+        other.log.append([by_cause[first]])
         other.view.catch_up(0)
         assert all(other.view.has_answer(place) for place in places)
     finally:
@@ -48,5 +48,5 @@ def test_expired_events_are_still_answered(bench: Bench) -> None:
     for position in (first, last):
         assert bench.view.has_answer(parse_position(position))
     assert bench.look("/v1/asap/envelopes/t1") == {"events": []}
-    (kept,) = bench.look("/v1/asap/envelopes/r1")["events"]
-    assert kept["rule"] == "response_recorded"
+    (event,) = bench.look("/v1/asap/envelopes/r1")["events"]
+    assert event["rule"] == "response_recorded"

@@ -49,8 +49,8 @@ def test_one_snapshot(bench: Bench) -> None:
     assert bench.look(f"{path}/latest")["data"] == {"page": 4}
     for missing in ("4", "0", "01", "-1", "x", "checkpoint", "9" * 30):
         assert refused(bench, f"{path}/{missing}") == (404, "snapshot_not_found")
-    kept = update("u3", save=[{"data": {}, "checkpoint": True}], task="t2")
-    bench.send(ENVELOPES, request("t2"), kept, update("u4", save={"n": 2}, task="t2"))
+    checkpoint_update = update("u3", save=[{"data": {}, "checkpoint": True}], task="t2")
+    bench.send(ENVELOPES, request("t2"), checkpoint_update, update("u4", save={"n": 2}, task="t2"))
     assert bench.look(f"{TASKS}/t2/snapshots/checkpoint")["version"] == 1
     assert bench.look(f"{TASKS}/t2/snapshots/latest")["version"] == 2
 
@@ -73,9 +73,9 @@ def test_the_state_after_any_event_is_what_was_live_then(bench: Bench) -> None:
         then = bench.look(f"{TASKS}/t1", f"at={at}")
         assert (then["task_id"], then["version"]) == ("t1", at)
         assert then["state"]["data"] == data
-        found = bench.look(f"{TASKS}/t1/events", f"at={at}")
-        assert [event["sequence"] for event in found["events"]] == list(range(1, at + 1))
-        assert (found["version"], found["state"]) == (at, then["state"])
+        events_page = bench.look(f"{TASKS}/t1/events", f"at={at}")
+        assert [event["sequence"] for event in events_page["events"]] == list(range(1, at + 1))
+        assert (events_page["version"], events_page["state"]) == (at, then["state"])
         if at > 1:
             snapshot = bench.look(f"{TASKS}/t1/snapshots/{at}")
             assert (snapshot["id"], snapshot["data"]) == (f"t1@{at}", data)
@@ -91,8 +91,12 @@ def test_a_checkpoint_may_be_a_patch(bench: Bench) -> None:
     assert refused(bench, path) == (404, "snapshot_not_found")
     patch = {"patch": {"m": 2}, "checkpoint": True}
     bench.send(ENVELOPES, update("u6", save=[patch], task="t2"), update("u7", task="t2"))
-    found = bench.look(path)
-    assert (found["id"], found["data"], found["checkpoint"]) == ("t2@3", {"n": 1, "m": 2}, True)
+    snapshot = bench.look(path)
+    assert (snapshot["id"], snapshot["data"], snapshot["checkpoint"]) == (
+        "t2@3",
+        {"n": 1, "m": 2},
+        True,
+    )
 
 
 @pytest.mark.parametrize("path", ["", "/events"])

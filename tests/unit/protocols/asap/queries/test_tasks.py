@@ -105,7 +105,7 @@ def test_a_refused_request_is_no_task(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted"),
+    ("query", "expected"),
     [
         ("", ["t1", "t2", "t3"]),
         ("status=submitted", ["t2", "t3"]),
@@ -120,14 +120,14 @@ def test_a_refused_request_is_no_task(bench: Bench) -> None:
         ("parent_task_id=t1", ["t3"]),
     ],
 )
-def test_lists_of_tasks(bench: Bench, query: str, wanted: list[str]) -> None:
+def test_lists_of_tasks(bench: Bench, query: str, expected: list[str]) -> None:
     worked(bench)
     other = "urn:asap:agent:other"
     bench.send(ENVELOPES, request("t2", recipient=other))
     child = {"conversation_id": "conv-8", "parent_task_id": "t1"}
     bench.send(ENVELOPES, request("t3", sender=other, **child))
     page = bench.look(TASKS, query)
-    assert [each["task"]["id"] for each in page["tasks"]] == wanted
+    assert [each["task"]["id"] for each in page["tasks"]] == expected
     assert page["cursor"] is None
     assert all("response" not in each for each in page["tasks"])
 
@@ -166,10 +166,10 @@ def test_events_of_a_task(bench: Bench) -> None:
     page = bench.look(f"{TASKS}/t1/events", "limit=3")
     assert [event["sequence"] for event in page["events"]] == [1, 2, 3]
     assert (page["task_id"], page["state_mode"]) == ("t1", "snapshot")
-    rest = bench.look(f"{TASKS}/t1/events", f"cursor={page['cursor']}")
-    assert [event["rule"] for event in rest["events"]] == ["response_recorded"]
-    assert rest["cursor"] is None
-    assert rest["events"][0]["transitions"] == [
+    second_page = bench.look(f"{TASKS}/t1/events", f"cursor={page['cursor']}")
+    assert [event["rule"] for event in second_page["events"]] == ["response_recorded"]
+    assert second_page["cursor"] is None
+    assert second_page["events"][0]["transitions"] == [
         {"from_status": "paused", "to_status": "working", "implied": True},
         {"from_status": "working", "to_status": "completed", "implied": False},
     ]
@@ -228,8 +228,8 @@ def test_a_conversation(bench: Bench) -> None:
     other = "urn:asap:agent:other"
     bench.send(ENVELOPES, request("t2"), request("t1", recipient=other))
     bench.send(ENVELOPES, request("t0", sender=other, recipient=PLANNER))
-    found = bench.look("/v1/asap/conversations/conv-7f")
-    assert found == {
+    conversation = bench.look("/v1/asap/conversations/conv-7f")
+    assert conversation == {
         "conversation": {
             "id": "conv-7f",
             "participants": [PLANNER, INDEXER, other],
@@ -245,11 +245,11 @@ def test_agents_by_their_manifests(bench: Bench) -> None:
     bench.send("asap.manifests", manifest(), manifest(PLANNER, name="Planner"))
     page = bench.look("/v1/asap/agents", "limit=1")
     assert [agent["id"] for agent in page["agents"]] == [INDEXER]
-    rest = bench.look("/v1/asap/agents", f"cursor={page['cursor']}")
-    assert [agent["name"] for agent in rest["agents"]] == ["Planner"]
-    found = bench.look(f"/v1/asap/agents/{INDEXER}")
-    assert found["capabilities"]["asap_version"] == "0.1"
-    assert found["signature"] is None
+    second_page = bench.look("/v1/asap/agents", f"cursor={page['cursor']}")
+    assert [agent["name"] for agent in second_page["agents"]] == ["Planner"]
+    agent_row = bench.look(f"/v1/asap/agents/{INDEXER}")
+    assert agent_row["capabilities"]["asap_version"] == "0.1"
+    assert agent_row["signature"] is None
     gone = bench.routes.handle("DELETE", f"/v1/asap/agents/{INDEXER}")
     assert (gone.status, list(gone.body)) == (202, ["position"])
     bench.host.run()

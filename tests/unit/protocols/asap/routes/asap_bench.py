@@ -30,7 +30,7 @@ class AsapBench(GatewayBench):
             while not stopped.is_set():
                 come.wait()
                 come.clear()
-                self.rest()
+                self.run_until_idle()
 
         thread = threading.Thread(target=work, name="worker")
         self.bench.log.on_append = lambda record: come.set()
@@ -44,16 +44,16 @@ class AsapBench(GatewayBench):
             thread.join()
             self.bench.log.on_append = None
 
-    def rest(self) -> None:
+    def run_until_idle(self) -> None:
         self.bench.host.run()
 
     def rpc(self, of: Json, id: object = 1, prefer: int | None = None, **more: Any) -> Json:
         """The answer to one envelope."""
         return self.rpc_all([(of, id, prefer)], **more)[0]
 
-    def rpc_all(self, asked: list[tuple[Json, object, int | None]], **more: Any) -> list[Json]:
+    def rpc_all(self, calls: list[tuple[Json, object, int | None]], **more: Any) -> list[Json]:
         sends = []
-        for of, id, prefer in asked:
+        for of, id, prefer in calls:
             headers = {} if prefer is None else {"Prefer": f"wait={prefer}"}
             sends.append(("POST", "/asap", {"json": call(of, id, **more), "headers": headers}))
         return [_body(answer) for answer in self.ask_all(sends)]
@@ -79,8 +79,8 @@ class AsapBench(GatewayBench):
         """Of an envelope that is taken."""
         answer = self.rpc(of, prefer=prefer)
         assert "result" in answer, answer
-        found: Json = answer["result"]
-        return found
+        rpc_result: Json = answer["result"]
+        return rpc_result
 
     def refusal(self, of: Json, prefer: int | None = None) -> tuple[int, Json]:
         """Code and data for one that is not."""
@@ -91,8 +91,8 @@ class AsapBench(GatewayBench):
 
 def _body(answer: httpx.Response) -> Json:
     assert answer.status_code == 200, answer.text
-    found: Json = answer.json()
-    return found
+    body: Json = answer.json()
+    return body
 
 
 @contextmanager
@@ -103,9 +103,9 @@ def asap_bench(folder: Path, **settings: Any) -> Iterator[AsapBench]:
 
 def from_worker(payload_type: str, task: str, **payload: Any) -> Json:
     """An envelope of the worker about this task."""
-    found = {"task_id": task, **payload}
+    whole = {"task_id": task, **payload}
     more = {"sender": AGENT, "recipient": PLANNER, "correlation_id": task}
-    return envelope_json(payload_type, payload=found, **more)
+    return envelope_json(payload_type, payload=whole, **more)
 
 
 def from_requester(payload_type: str, task: str, **payload: Any) -> Json:

@@ -43,9 +43,9 @@ class Agent:
         self.app: FastAPI = create_app(manifest(), registry, stream=stream)
         self.stop = gateway.stop
 
-    def _answer(self, envelope: Envelope, own: Manifest) -> Any:
+    def _answer(self, envelope: Envelope, manifest: Manifest) -> Any:
         self.calls += 1
-        return self._handler(envelope, own)
+        return self._handler(envelope, manifest)
 
 
 @pytest.fixture
@@ -109,30 +109,30 @@ def test_a_handler_that_raises_fails_the_task(
     code: int,
     asap_error: str,
 ) -> None:
-    def broken(envelope: Envelope, own: Manifest) -> Envelope:
+    def failing(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         raise exc
 
-    agent, of = serve(broken), envelope_json()
-    found, data = error(post(agent.app, call(of)))
-    assert (found, data["asap_error"], data["error"]) == (code, asap_error, str(exc))
+    agent, of = serve(failing), envelope_json()
+    error_code, data = error(post(agent.app, call(of)))
+    assert (error_code, data["asap_error"], data["error"]) == (code, asap_error, str(exc))
     again = post(agent.app, call(of))["result"]
     response = again["envelope"]["payload"]
     assert (again["verdict"], response["status"], agent.calls) == ("duplicate", "failed", 1)
     assert response["result"] == {"error": str(exc), "type": type(exc).__name__}
 
 
-def no_envelope(envelope: Envelope, own: Manifest) -> Any:
+def no_envelope(envelope: Envelope, agent_manifest: Manifest) -> Any:
     return {}
 
 
-def another_s(envelope: Envelope, own: Manifest) -> Envelope:
+def another_s(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
     done = TaskResponse(task_id=envelope.id, status=TaskStatus.COMPLETED)
     return reply_to(envelope, done, sender=PLANNER)
 
 
-def to_nobody(envelope: Envelope, own: Manifest) -> Envelope:
+def to_nobody(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
     done = TaskResponse(task_id=envelope.id, status=TaskStatus.COMPLETED)
-    reply = reply_to(envelope, done, sender=own.id)
+    reply = reply_to(envelope, done, sender=agent_manifest.id)
     return reply.model_copy(update={"recipient": "urn:asap:agent:nobody"})
 
 
@@ -149,10 +149,10 @@ def test_a_reply_that_cannot_stand_fails_the_task(
 def test_a_task_that_ended_meanwhile_stays_as_it_is(
     bench: AsapBench, serve: Callable[..., Agent]
 ) -> None:
-    def slow(envelope: Envelope, own: Manifest) -> Envelope:
+    def slow(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         bench.result(from_requester("TaskCancel", envelope.id))
         done = TaskResponse(task_id=envelope.id, status=TaskStatus.COMPLETED)
-        return reply_to(envelope, done, sender=own.id)
+        return reply_to(envelope, done, sender=agent_manifest.id)
 
     agent, of = serve(slow), envelope_json()
     code, data = error(post(agent.app, call(of)))
@@ -161,11 +161,11 @@ def test_a_task_that_ended_meanwhile_stays_as_it_is(
 
 
 def test_a_handler_may_only_begin(bench: AsapBench, serve: Callable[..., Agent]) -> None:
-    def begin(envelope: Envelope, own: Manifest) -> Envelope:
+    def begin(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         update = TaskUpdate(
             task_id=envelope.id, update_type=UpdateType.PROGRESS, status=TaskStatus.WORKING
         )
-        return reply_to(envelope, update, sender=own.id)
+        return reply_to(envelope, update, sender=agent_manifest.id)
 
     agent, of = serve(begin), envelope_json()
     result = post(agent.app, call(of))["result"]
@@ -174,9 +174,9 @@ def test_a_handler_may_only_begin(bench: AsapBench, serve: Callable[..., Agent])
 
 
 def test_a_tool_is_called_once(bench: AsapBench, serve: Callable[..., Agent]) -> None:
-    def hits(envelope: Envelope, own: Manifest) -> Envelope:
-        found = McpToolResult(request_id="r-1", success=True, result={"hits": 3})
-        return reply_to(envelope, found, sender=own.id)
+    def hits(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
+        tool_result = McpToolResult(request_id="r-1", success=True, result={"hits": 3})
+        return reply_to(envelope, tool_result, sender=agent_manifest.id)
 
     agent, of = serve(hits, "McpToolCall"), envelope_json("McpToolCall")
     first, again = (post(agent.app, call(of))["result"] for _ in range(2))
@@ -202,7 +202,7 @@ def test_handlers_of_other_types_are_not_called(
 
 
 def test_a_type_of_one_s_own_is_not_logged(bench: AsapBench, serve: Callable[..., Agent]) -> None:
-    agent = serve(lambda envelope, own: envelope, "acme.ping")
+    agent = serve(lambda envelope, agent_manifest: envelope, "acme.ping")
     result = post(agent.app, call(envelope_json("acme.ping", payload={})))["result"]
     assert (result["verdict"], result["task_id"], result["position"]) == (None, None, None)
     assert (agent.calls, bench.bench.records("asap.envelopes")) == (1, [])
@@ -221,10 +221,10 @@ def test_a_request_waits_for_its_handler_alone(serve: Callable[..., Agent]) -> N
     """Two at once, each of which needs the other to have begun."""
     both = threading.Barrier(2, timeout=60)
 
-    def meet(envelope: Envelope, own: Manifest) -> Envelope:
+    def meet(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         both.wait()
         done = TaskResponse(task_id=envelope.id, status=TaskStatus.COMPLETED)
-        return reply_to(envelope, done, sender=own.id)
+        return reply_to(envelope, done, sender=agent_manifest.id)
 
     agent = serve(meet)
     answers: list[Json] = []

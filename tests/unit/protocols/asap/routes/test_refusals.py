@@ -156,8 +156,8 @@ IN_THE_MODELS = "asap:protocol/malformed_envelope"
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AsapBench]:
     folder = tmp_path_factory.mktemp("examples")
-    with asap_bench(folder, asap_call_wait_seconds=0) as found:
-        yield found
+    with asap_bench(folder, asap_call_wait_seconds=0) as shared_bench:
+        yield shared_bench
 
 
 @pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)

@@ -106,10 +106,10 @@ def test_the_same_work_is_done_once(bench: AsapBench) -> None:
     bench.result(first)
     bench.result(from_worker("TaskUpdate", first["id"], update_type="progress", status="working"))
     for of in (second, third):
-        found = bench.result(of)
-        assert (found["verdict"], found["task_id"]) == ("duplicate", first["id"])
-        assert status(found) == "working"
-        reply = found["envelope"]
+        rpc_result = bench.result(of)
+        assert (rpc_result["verdict"], rpc_result["task_id"]) == ("duplicate", first["id"])
+        assert status(rpc_result) == "working"
+        reply = rpc_result["envelope"]
         assert (reply["correlation_id"], reply["payload"]["task_id"]) == (of["id"], first["id"])
     response = done(first["id"])
     bench.result(response)
@@ -133,12 +133,12 @@ MOVES = {
 def test_the_rest_is_told_the_status_after(bench: AsapBench, name: str) -> None:
     task = begun(bench)
     of = MOVES[name](task)
-    found = bench.result(of)
+    rpc_result = bench.result(of)
     expected = "working" if name in ("artifact", "message") else name
-    reply = found["envelope"]
+    reply = rpc_result["envelope"]
     assert (reply["payload_type"], reply["correlation_id"]) == ("TaskUpdate", of["id"])
     assert (reply["sender"], reply["recipient"]) == (SERVICE, of["sender"])
-    assert (status(found), found["task_id"]) == (expected, task)
+    assert (status(rpc_result), rpc_result["task_id"]) == (expected, task)
     again = bench.result(of)
     assert (again["verdict"], status(again), again["task_id"]) == ("duplicate", expected, task)
 
@@ -161,8 +161,8 @@ def test_a_state_is_asked_for_and_restored(bench: AsapBench) -> None:
     first = bench.result({**from_requester("StateQuery", task, version=1), "recipient": SERVICE})
     first_id = first["envelope"]["extensions"]["dev.headrace.snapshot"]["id"]
     restore = from_requester("StateRestore", task, snapshot_id=first_id)
-    found = bench.result(restore)["envelope"]["extensions"]["dev.headrace.snapshot"]
-    assert (found["version"], found["data"]) == (3, {"page": 17})
+    rpc_result = bench.result(restore)["envelope"]["extensions"]["dev.headrace.snapshot"]
+    assert (rpc_result["version"], rpc_result["data"]) == (3, {"page": 17})
     assert bench.result(query)["envelope"] == reply, "a duplicate gets the same answer"
 
 
@@ -175,9 +175,9 @@ def test_a_call_is_answered(bench: AsapBench) -> None:
     of = envelope_json("McpToolCall")
     ends = {"sender": AGENT, "recipient": PLANNER, "correlation_id": of["id"]}
     answer = envelope_json("McpToolResult", **ends)
-    found = bench.meanwhile(of, None, lambda: bench.result(answer)).json()["result"]
-    assert (found["verdict"], found["task_id"]) == ("accepted", None)
-    assert found["envelope"] == recorded(answer)
+    rpc_result = bench.meanwhile(of, None, lambda: bench.result(answer)).json()["result"]
+    assert (rpc_result["verdict"], rpc_result["task_id"]) == ("accepted", None)
+    assert rpc_result["envelope"] == recorded(answer)
 
 
 def test_calls_and_answers(tmp_path: Path) -> None:
@@ -189,8 +189,8 @@ def test_calls_and_answers(tmp_path: Path) -> None:
         payload = {"request_id": "r-1", "success": True, "result": {"hits": 3}}
         ends = {"sender": AGENT, "recipient": PLANNER, "correlation_id": of["id"]}
         answer = envelope_json("McpToolResult", **ends, payload=payload)
-        own = bench.result(answer)
-        assert own["envelope"] == recorded(answer)
+        rpc_result = bench.result(answer)
+        assert rpc_result["envelope"] == recorded(answer)
         assert bench.result(of)["envelope"] == recorded(answer)
         fetch = envelope_json("McpResourceFetch")
         assert bench.refusal(fetch, prefer=0)[1]["asap_error"] == "asap:execution/task_timeout"
@@ -201,9 +201,9 @@ def test_calls_and_answers(tmp_path: Path) -> None:
 
 
 def test_the_manifest_is_the_service_s(bench: AsapBench) -> None:
-    found = Manifest.model_validate(bench.get("/.well-known/asap/manifest.json"))
-    assert (found.id, found.endpoints.asap) == (SERVICE, "/asap")
-    assert found.auth is None
+    service_manifest = Manifest.model_validate(bench.get("/.well-known/asap/manifest.json"))
+    assert (service_manifest.id, service_manifest.endpoints.asap) == (SERVICE, "/asap")
+    assert service_manifest.auth is None
 
 
 def test_the_metrics_are_asap_s(bench: AsapBench) -> None:
@@ -227,15 +227,15 @@ def test_an_old_client_is_understood_and_understands(bench: AsapBench, dotted: b
     if not dotted:
         of["params"]["envelope"]["payload_type"] = "TaskRequest"
     answer = bench.ask("POST", "/asap", json=of).json()
-    found, payload = read(answer["result"]["envelope"], "task.update")
-    assert found.payload_type == ("task.update" if dotted else "TaskUpdate")
+    envelope, payload = read(answer["result"]["envelope"], "task.update")
+    assert envelope.payload_type == ("task.update" if dotted else "TaskUpdate")
     assert payload.model_dump()["status"] == "submitted"
 
 
 def test_many_clients_at_once(bench: AsapBench) -> None:
-    asked = [envelope_json() for _ in range(200)]
-    answers = bench.rpc_all([(of, n, None) for n, of in enumerate(asked)])
-    for n, (of, answer) in enumerate(zip(asked, answers, strict=True)):
+    requests = [envelope_json() for _ in range(200)]
+    answers = bench.rpc_all([(of, n, None) for n, of in enumerate(requests)])
+    for n, (of, answer) in enumerate(zip(requests, answers, strict=True)):
         assert answer["id"] == n
         assert answer["result"]["task_id"] == of["id"]
         assert answer["result"]["envelope"]["correlation_id"] == of["id"]
@@ -246,8 +246,8 @@ def test_a_gateway_that_stops_lets_waiters_go(bench: AsapBench) -> None:
     bench.result(of)
     wait_for(lambda: bench.ask("GET", f"/v1/asap/tasks/{of['id']}").status_code == 200, "seen")
     answer = bench.meanwhile(of, 60, bench.view.drain).json()
-    told = answer.get("result") or answer["error"]["data"]
-    assert "envelope" in told or told["asap_error"] == "asap:transport/verdict_timeout"
+    outcome = answer.get("result") or answer["error"]["data"]
+    assert "envelope" in outcome or outcome["asap_error"] == "asap:transport/verdict_timeout"
 
 
 @pytest.mark.parametrize("dotted", [False, True])
@@ -263,13 +263,13 @@ def test_an_old_worker_is_understood(bench: AsapBench, dotted: bool) -> None:
         if dotted:
             of["payload_type"] = f"task.{kind.lower()}"
         assert bench.result(of)["task_id"] == task
-    found = bench.get(f"/v1/asap/tasks/{task}")
-    assert (found["task"]["status"], found["aliases"]) == ("completed", ["job-5"])
-    assert found["response"]["payload_type"] == "TaskResponse"
+    body = bench.get(f"/v1/asap/tasks/{task}")
+    assert (body["task"]["status"], body["aliases"]) == ("completed", ["job-5"])
+    assert body["response"]["payload_type"] == "TaskResponse"
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("sent_time", "expected"),
     [
         ("2026-11-21T10:00:00", "2026-11-21T10:00:00Z"),
         ("2026-11-21T12:00:00+02:00", "2026-11-21T10:00:00Z"),
@@ -277,11 +277,11 @@ def test_an_old_worker_is_understood(bench: AsapBench, dotted: bool) -> None:
         ("2026-11-21T10:00:00.000001Z", "2026-11-21T10:00:00.000001Z"),
     ],
 )
-def test_times_are_kept_in_utc(bench: AsapBench, given: object, kept: str) -> None:
-    of = envelope_json(timestamp=given)
+def test_times_are_kept_in_utc(bench: AsapBench, sent_time: object, expected: str) -> None:
+    of = envelope_json(timestamp=sent_time)
     bench.result(of)
     (event,) = bench.get(f"/v1/asap/envelopes/{of['id']}")["events"]
-    assert event["envelope"]["timestamp"] == kept
+    assert event["envelope"]["timestamp"] == expected
 
 
 def test_an_envelope_may_come_without_id_and_time(bench: AsapBench) -> None:
@@ -293,19 +293,19 @@ def test_an_envelope_may_come_without_id_and_time(bench: AsapBench) -> None:
 
 
 def test_no_thread_is_kept_per_waiter(bench: AsapBench) -> None:
-    asked = [envelope_json() for _ in range(120)]
+    requests = [envelope_json() for _ in range(120)]
     peak: list[int] = []
 
     def work() -> None:
-        wait_for(lambda: bench.decided() >= len(asked), "all are decided")
+        wait_for(lambda: bench.decided() >= len(requests), "all are decided")
         peak.append(threading.active_count())
-        bench.rpc_all([(done(of["id"]), 1, None) for of in asked])
+        bench.rpc_all([(done(of["id"]), 1, None) for of in requests])
 
     before = threading.active_count()
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
-        answers = bench.rpc_all([(of, 1, 30) for of in asked])
+        answers = bench.rpc_all([(of, 1, 30) for of in requests])
         working.result()
     assert peak[0] < before + 20
-    found = [answer["result"]["envelope"]["correlation_id"] for answer in answers]
-    assert found == [of["id"] for of in asked]
+    correlation_ids = [answer["result"]["envelope"]["correlation_id"] for answer in answers]
+    assert correlation_ids == [of["id"] for of in requests]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_answers import BY_NAME
-from tests.unit.gateway.test_sap_answers import conforms, shown
+from tests.unit.gateway.test_sap_answers import conforms, get_valid_json
 from tests.unit.protocols.asap.queries.stage import (
     INDEXER,
     artifact,
@@ -36,7 +36,7 @@ PARTS = [
 
 
 @pytest.fixture
-def told(gateway: GatewayBench) -> GatewayBench:
+def seeded_gateway(gateway: GatewayBench) -> GatewayBench:
     """Tasks of both kinds, with everything that may belong to one; calls; agents."""
     urn = manifest()["id"]
     others = {"auth": {"schemes": ["bearer"], "oauth2": {"x": 1}}, "signature": "s"}
@@ -70,35 +70,50 @@ def told(gateway: GatewayBench) -> GatewayBench:
     return gateway
 
 
-def test_tasks_are_as_described(told: GatewayBench) -> None:
-    found = [shown(told, "get_asap_task", id=id)["task"]["id"] for id in ("t1", "job-5", "t3")]
-    assert found == ["t1"] * 3
-    assert len(shown(told, "list_asap_tasks")["tasks"]) == 3
-    assert shown(told, "get_asap_task", "?at=2", id="t2")["state"]["data"] == {"x": 1}
-    assert shown(told, "list_task_events", id="t1")["events"]
-    assert shown(told, "list_task_events", "?at=2", id="t2")["version"] == 2
+def test_tasks_are_as_described(seeded_gateway: GatewayBench) -> None:
+    task_ids = [
+        get_valid_json(seeded_gateway, "get_asap_task", id=id)["task"]["id"]
+        for id in ("t1", "job-5", "t3")
+    ]
+    assert task_ids == ["t1"] * 3
+    assert len(get_valid_json(seeded_gateway, "list_asap_tasks")["tasks"]) == 3
+    assert get_valid_json(seeded_gateway, "get_asap_task", "?at=2", id="t2")["state"]["data"] == {
+        "x": 1
+    }
+    assert get_valid_json(seeded_gateway, "list_task_events", id="t1")["events"]
+    assert get_valid_json(seeded_gateway, "list_task_events", "?at=2", id="t2")["version"] == 2
 
 
-def test_what_belongs_to_tasks_is_as_described(told: GatewayBench) -> None:
-    assert len(shown(told, "list_snapshots", id="t1")["snapshots"]) == 2
-    assert shown(told, "get_snapshot", id="t1", version="latest")["data"] == {"page": 4}
-    assert shown(told, "get_snapshot", id="t2", version="2")["id"] == "t2@2"
-    assert len(shown(told, "list_messages", id="t1")["messages"][0]["parts"]) == 6
-    assert shown(told, "list_artifacts", id="t1")["artifacts"]
-    assert shown(told, "get_conversation", id="conv-7f")["tasks"] == ["t1", "t2", "t4"]
+def test_what_belongs_to_tasks_is_as_described(seeded_gateway: GatewayBench) -> None:
+    assert len(get_valid_json(seeded_gateway, "list_snapshots", id="t1")["snapshots"]) == 2
+    assert get_valid_json(seeded_gateway, "get_snapshot", id="t1", version="latest")["data"] == {
+        "page": 4
+    }
+    assert get_valid_json(seeded_gateway, "get_snapshot", id="t2", version="2")["id"] == "t2@2"
+    assert (
+        len(get_valid_json(seeded_gateway, "list_messages", id="t1")["messages"][0]["parts"]) == 6
+    )
+    assert get_valid_json(seeded_gateway, "list_artifacts", id="t1")["artifacts"]
+    assert get_valid_json(seeded_gateway, "get_conversation", id="conv-7f")["tasks"] == [
+        "t1",
+        "t2",
+        "t4",
+    ]
 
 
-def test_verdicts_and_calls_are_as_described(told: GatewayBench) -> None:
-    (late,) = shown(told, "get_envelope_verdicts", envelope_id="r2")["events"]
+def test_verdicts_and_calls_are_as_described(seeded_gateway: GatewayBench) -> None:
+    (late,) = get_valid_json(seeded_gateway, "get_envelope_verdicts", envelope_id="r2")["events"]
     assert late["rule"] == "task_already_terminal"
-    states = [shown(told, "get_call", key=key)["state"] for key in ("call-1", "call-2")]
+    states = [
+        get_valid_json(seeded_gateway, "get_call", key=key)["state"] for key in ("call-1", "call-2")
+    ]
     assert states == ["answered", "open"]
 
 
-def test_agents_are_as_described(told: GatewayBench) -> None:
-    assert len(shown(told, "list_agents")["agents"]) == 2
-    assert shown(told, "get_agent", urn=INDEXER)["id"] == INDEXER
-    gone = told.ask("DELETE", f"/v1/asap/agents/{INDEXER}")
+def test_agents_are_as_described(seeded_gateway: GatewayBench) -> None:
+    assert len(get_valid_json(seeded_gateway, "list_agents")["agents"]) == 2
+    assert get_valid_json(seeded_gateway, "get_agent", urn=INDEXER)["id"] == INDEXER
+    gone = seeded_gateway.ask("DELETE", f"/v1/asap/agents/{INDEXER}")
     conforms(gone, "delete", "/v1/asap/agents/{urn}")
 
 
@@ -114,10 +129,10 @@ def test_agents_are_as_described(told: GatewayBench) -> None:
     ],
 )
 def test_refusals_are_as_described(
-    told: GatewayBench, name: str, ids: Json, query: str, status: int
+    seeded_gateway: GatewayBench, name: str, ids: Json, query: str, status: int
 ) -> None:
     template = BY_NAME[name].template
-    answer = told.ask("GET", template.format(**ids) + query)
+    answer = seeded_gateway.ask("GET", template.format(**ids) + query)
     assert answer.status_code == status
     conforms(answer, "get", template)
 

@@ -19,20 +19,20 @@ THREADS, EACH = 4, 10
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AsapBench]:
-    with asap_bench(tmp_path_factory.mktemp("snapshots")) as found:
-        yield found
+    with asap_bench(tmp_path_factory.mktemp("snapshots")) as snapshots_bench:
+        yield snapshots_bench
 
 
 @pytest.fixture(scope="module")
 def url(bench: AsapBench) -> Iterator[str]:
-    with served(bench.app) as found:
-        yield found
+    with served(bench.app) as address:
+        yield address
 
 
 @pytest.fixture
 def store(url: str) -> Iterator[StreamSnapshotStore]:
-    with StreamSnapshotStore(url, AGENT) as found:
-        yield found
+    with StreamSnapshotStore(url, AGENT) as snapshot_store:
+        yield snapshot_store
 
 
 def task_ids(bench: AsapBench, **config: object) -> Iterator[str]:
@@ -67,12 +67,12 @@ def test_versions_have_no_gap_and_no_double_whatever_runs_at_once(
     task = next(tasks)
 
     def work(number: int) -> list[int]:
-        with StreamSnapshotStore(url, AGENT) as own:
-            return [own.create_snapshot(task, {"by": number}).version for _ in range(EACH)]
+        with StreamSnapshotStore(url, AGENT) as thread_store:
+            return [thread_store.create_snapshot(task, {"by": number}).version for _ in range(EACH)]
 
     with ThreadPoolExecutor(THREADS) as pool:
-        given = [version for each in pool.map(work, range(THREADS)) for version in each]
-    assert sorted(given) == list(range(1, THREADS * EACH + 1))
+        versions = [version for each in pool.map(work, range(THREADS)) for version in each]
+    assert sorted(versions) == list(range(1, THREADS * EACH + 1))
 
 
 def test_only_the_worker_saves(url: str, tasks: Iterator[str]) -> None:

@@ -19,35 +19,35 @@ Story = list[tuple[str, float, str]]
 
 def second_opinion(story: Story) -> list[tuple[int, list[str]]]:
     """Every escalation, each found by looking at the agent's whole history again."""
-    found = []
+    escalations = []
     for place, (agent, _, _) in enumerate(story):
         if agent == "rewound":
             continue
         begin = max([n + 1 for n in range(place) if story[n][0] == "rewound"], default=0)
-        own = [turn for turn in story[begin : place + 1] if turn[0] == agent]
+        turns = [turn for turn in story[begin : place + 1] if turn[0] == agent]
         for condition in (lost_confidence, repeats):
-            if condition(own) and not condition(own[:-1]):
-                found.append((place, condition(own)))
-    return found
+            if condition(turns) and not condition(turns[:-1]):
+                escalations.append((place, condition(turns)))
+    return escalations
 
 
-def lost_confidence(own: Story) -> list[str]:
-    seen = [confidence for _, confidence, _ in own]
-    broken = []
+def lost_confidence(turns: Story) -> list[str]:
+    seen = [confidence for _, confidence, _ in turns]
+    rules = []
     if len(seen) >= 5:
         a, b, _, d, e = seen[-5:]
         if round((-2 * a - b + d + 2 * e) / 10, 9) <= -0.05 and e <= 0.6:
-            broken.append("confidence_slope")
+            rules.append("confidence_slope")
     if len(seen) >= 4:
         a, b, c, d = seen[-4:]
         falls = [round(a - b, 9), round(b - c, 9), round(c - d, 9)]
         if min(falls) > 0 and round(a - d, 9) >= 0.25:
-            broken.append("confidence_drop")
-    return broken
+            rules.append("confidence_drop")
+    return rules
 
 
-def repeats(own: Story) -> list[str]:
-    seen = [observation for _, _, observation in own[-3:]]
+def repeats(turns: Story) -> list[str]:
+    seen = [observation for _, _, observation in turns[-3:]]
     same = len(seen) == 3 and len({*seen}) == 1 and seen[0] != ""
     return ["observation_repeated"] if same else []
 
@@ -92,12 +92,12 @@ def test_each_episode_is_reported_once(story: Story, stride: int) -> None:
         turn = envelope(index, agent_id=agent, confidence=confidence, observation=observation)
         messages.append(bench.turn(turn))
     bench.decide(*messages)
-    found = [
+    escalations = [
         (places[one["turn_index"]], one["rules"])
         for one in bench.escalations()
         if one["agent_id"] != "architect"
     ]
-    assert found == second_opinion(story)
+    assert escalations == second_opinion(story)
 
 
 @given(st.lists(st.tuples(CONFIDENCES, st.sampled_from(["", "a", "b"])), max_size=30))

@@ -18,18 +18,18 @@ NARROW = {"saop_hold_turns": 3, "saop_hold_s": 1, "saop_max_ahead": 8}
 LIMITS = Limits(3, 1000, 8)
 
 
-def told(turn: Arrival) -> AvroValue:
+def make_turn(turn: Arrival) -> AvroValue:
     return envelope(turn.turn, thought=turn.text)
 
 
 def lines(bench: Bench) -> list[Line]:
     """The log of the task as the model shows it."""
-    found = []
+    entries = []
     for value in bench.log():
         turn, gap = value["turn"], value["gap"]
         named = gap and (gap["missing_from"], gap["missing_to"], gap["reason"])
-        found.append(Line(turn["turn_index"], turn["content"]["thought"], named, value["at"]))
-    return found
+        entries.append(Line(turn["turn_index"], turn["content"]["thought"], named, value["at"]))
+    return entries
 
 
 def rules(bench: Bench) -> list[str]:
@@ -39,12 +39,12 @@ def rules(bench: Bench) -> list[str]:
 @st.composite
 def histories(draw: st.DrawFn) -> list[Arrival]:
     """Arrivals in order of time; now and then much time passes."""
-    at, found = START_MS, []
+    at, arrivals = START_MS, []
     steps = st.sampled_from([0, 0, 1, 10, 400, 1000, 1001])
     for _ in range(draw(st.integers(0, 40))):
         at += draw(steps)
-        found.append(Arrival(at, draw(st.integers(0, 25)), draw(st.sampled_from("aab"))))
-    return found
+        arrivals.append(Arrival(at, draw(st.integers(0, 25)), draw(st.sampled_from("aab"))))
+    return arrivals
 
 
 @settings(max_examples=example_count(100), deadline=None)
@@ -53,7 +53,7 @@ def test_the_table_is_followed_to_the_letter(history: list[Arrival]) -> None:
     bench, model = Bench(**NARROW), Model(LIMITS)
     for turn in history:
         bench.advance_to(turn.at - 1)
-        bench.rule(told(turn), turn.at)
+        bench.rule(make_turn(turn), turn.at)
         model.arrive(turn)
         assert len(bench.rows(SAOP_TURNS_HELD)) == len(model.due) <= LIMITS.hold_turns
     bench.advance(10_000)
@@ -69,7 +69,7 @@ def test_the_table_is_followed_to_the_letter(history: list[Arrival]) -> None:
 def test_the_log_ascends_and_names_each_hole_once(history: list[Arrival]) -> None:
     bench = Bench(**NARROW)
     for turn in history:
-        bench.rule(told(turn), turn.at)
+        bench.rule(make_turn(turn), turn.at)
     bench.advance(10_000)
     upcoming = 0
     for line in lines(bench):
@@ -111,8 +111,8 @@ def test_any_order_of_arrival_gives_the_same_log(line: list[int]) -> None:
 def test_batches_do_not_matter(history: list[Arrival], cuts: list[int]) -> None:
     single, batched = Bench(**NARROW), Bench(**NARROW)
     for turn in history:
-        single.decide(single.turn(told(turn), turn.at))
-    messages = [batched.turn(told(turn), turn.at) for turn in history]
+        single.decide(single.turn(make_turn(turn), turn.at))
+    messages = [batched.turn(make_turn(turn), turn.at) for turn in history]
     places = sorted({0, len(messages), *(cut % (len(messages) + 1) for cut in cuts)})
     for start, end in pairwise(places):
         batched.decide(*messages[start:end])
@@ -127,8 +127,8 @@ def test_a_late_tick_changes_no_verdict(history: list[Arrival]) -> None:
     prompt, late = Bench(**NARROW), Bench(**NARROW)
     for turn in history:
         prompt.advance_to(turn.at - 1)
-        prompt.rule(told(turn), turn.at)
-        late.rule(told(turn), turn.at)
+        prompt.rule(make_turn(turn), turn.at)
+        late.rule(make_turn(turn), turn.at)
     in_time = lines(late)
     prompt.advance(10_000)
     late.fire(late.now + 10_000)

@@ -41,18 +41,20 @@ EMPTY: dict[str, Any] = {
 }
 
 
-def told(bench: Bench, confidences: Sequence[float], start: int = 0, **members: Any) -> list[Sent]:
+def escalations_of(
+    bench: Bench, confidences: Sequence[float], start: int = 0, **members: Any
+) -> list[Sent]:
     """The escalations of one agent's turns."""
-    found = []
+    escalations = []
     for index, confidence in enumerate(confidences, start):
         sent = bench.decide(bench.turn(envelope(index, confidence=confidence, **members)))
-        found += bench.of(SAOP_ESCALATIONS, sent)
-    return found
+        escalations += bench.of(SAOP_ESCALATIONS, sent)
+    return escalations
 
 
 def test_the_worked_example() -> None:
     bench = Bench()
-    (sent,) = told(bench, FALLING)
+    (sent,) = escalations_of(bench, FALLING)
     assert sent.value == EMPTY | {
         "escalation_id": derived("saop.turns/0/4", 2),
         "task_id": "t1",
@@ -70,17 +72,17 @@ def test_the_worked_example() -> None:
     }
     assert (sent.id, sent.key) == (sent.value["escalation_id"], "t1")
     assert slope_of([*FALLING[1:], 0.60]) == -0.053
-    assert told(bench, [0.60], 5) == []
+    assert escalations_of(bench, [0.60], 5) == []
     row = bench.row(SAOP_DETECTORS, "t1/developer")
     assert row is not None
     assert row["confidence_open"]
     assert slope_of([0.71, 0.66, 0.58, 0.60, 0.74]) == 0.0
-    assert told(bench, [0.74], 6) == []
+    assert escalations_of(bench, [0.74], 6) == []
     row = bench.row(SAOP_DETECTORS, "t1/developer")
     assert row is not None
     assert not row["confidence_open"]
 
-    (other,) = told(bench, [0.93, 0.85, 0.77, 0.66], 7, agent_id="reviewer")
+    (other,) = escalations_of(bench, [0.93, 0.85, 0.77, 0.66], 7, agent_id="reviewer")
     assert (other.value["rules"], other.value["decline"]) == (["confidence_drop"], 0.27)
     assert other.value["turn_indexes"] == [7, 8, 9, 10]
     assert other.value["slope"] is None
@@ -88,7 +90,7 @@ def test_the_worked_example() -> None:
 
 
 def test_both_rules_of_confidence_make_one_escalation_with_the_wider_window() -> None:
-    (sent,) = told(Bench(), [0.8, 0.8, 0.7, 0.6, 0.55])
+    (sent,) = escalations_of(Bench(), [0.8, 0.8, 0.7, 0.6, 0.55])
     assert sent.value["rules"] == ["confidence_slope", "confidence_drop"]
     assert sent.value["turn_indexes"] == [0, 1, 2, 3, 4]
     assert (sent.value["slope"], sent.value["decline"]) == (-0.07, 0.25)
@@ -96,7 +98,7 @@ def test_both_rules_of_confidence_make_one_escalation_with_the_wider_window() ->
 
 
 @pytest.mark.parametrize(
-    ("confidences", "found"),
+    ("confidences", "expected"),
     [
         ((0.8, 0.75, 0.7, 0.65, 0.6), ["confidence_slope"]),  # -0.05 and 0.6 to the digit
         ((0.8, 0.75, 0.7, 0.65, 0.6000000001), []),
@@ -109,14 +111,14 @@ def test_both_rules_of_confidence_make_one_escalation_with_the_wider_window() ->
         ((0.0, 0.0, 0.0, 0.0, 0.0), []),
     ],
 )
-def test_the_bounds_of_confidence(confidences: tuple[float, ...], found: list[str]) -> None:
-    sent = told(Bench(), confidences)
-    assert [rule for one in sent for rule in one.value["rules"]] == found
+def test_the_bounds_of_confidence(confidences: tuple[float, ...], expected: list[str]) -> None:
+    sent = escalations_of(Bench(), confidences)
+    assert [rule for one in sent for rule in one.value["rules"]] == expected
 
 
 def test_repetition() -> None:
     bench = Bench()
-    sent = told(bench, [0.9] * 5, observation="again ✓")
+    sent = escalations_of(bench, [0.9] * 5, observation="again ✓")
     (one,) = [each.value for each in sent]
     assert one == EMPTY | {
         "escalation_id": derived("saop.turns/0/2", 2),
@@ -178,8 +180,8 @@ def test_another_tasks_turns_are_another_matter() -> None:
 
 def test_both_detectors_at_one_turn_confidence_first() -> None:
     bench = Bench()
-    told(bench, [0.9, 0.9])
-    sent = told(bench, [0.8, 0.7, 0.6], 2, observation="x")
+    escalations_of(bench, [0.9, 0.9])
+    sent = escalations_of(bench, [0.8, 0.7, 0.6], 2, observation="x")
     assert [one.value["detector"] for one in sent] == ["confidence", "repetition"]
     assert [one.id for one in sent] == [derived("saop.turns/0/4", n) for n in (2, 3)]
 
@@ -216,7 +218,7 @@ def test_failures_are_reported_as_the_signal_says() -> None:
 
 def test_every_detector_of_the_declaration_has_its_outcome() -> None:
     bench = Bench()
-    told(bench, [0.9, 0.9, 0.8, 0.7, 0.6], observation="x")
+    escalations_of(bench, [0.9, 0.9, 0.8, 0.7, 0.6], observation="x")
     bench.decide(bench.signal(signal("failures", failures=5, threshold=5)))
     assert {one["detector"]: one["outcome"] for one in bench.escalations()} == OUTCOMES
     named = {rule for one in bench.escalations() for rule in one["rules"]}
@@ -225,20 +227,20 @@ def test_every_detector_of_the_declaration_has_its_outcome() -> None:
 
 def test_a_rewound_task_is_watched_anew() -> None:
     bench = Bench()
-    told(bench, [0.7, 0.6, 0.5], observation="x")
-    told(bench, [0.7, 0.6, 0.5], 3, observation="x", agent_id="reviewer")
-    told(bench, [0.7, 0.6, 0.5], 0, observation="x", task="t2")
+    escalations_of(bench, [0.7, 0.6, 0.5], observation="x")
+    escalations_of(bench, [0.7, 0.6, 0.5], 3, observation="x", agent_id="reviewer")
+    escalations_of(bench, [0.7, 0.6, 0.5], 0, observation="x", task="t2")
     assert len(bench.escalations()) == 3
     assert bench.decide(bench.signal(signal("rewound", rewind_id="r"))) == []
     assert list(bench.rows(SAOP_DETECTORS)) == ["t2/developer"]
-    assert told(bench, [0.4, 0.3], 6, observation="x") == []
-    (again,) = told(bench, [0.2], 8, observation="x")
+    assert escalations_of(bench, [0.4, 0.3], 6, observation="x") == []
+    (again,) = escalations_of(bench, [0.2], 8, observation="x")
     assert again.value["turn_indexes"] == [6, 7, 8]
 
 
 def test_a_turn_whose_time_was_up_before_the_rewind_is_forgotten_with_it() -> None:
     bench = Bench()
-    told(bench, [0.9, 0.9], observation="x")
+    escalations_of(bench, [0.9, 0.9], observation="x")
     bench.rule(envelope(5, observation="x"))
     bench.decide(bench.signal(signal("rewound"), START_MS + 60_001))
     assert bench.logged() == [0, 1, 5]
@@ -248,7 +250,7 @@ def test_a_turn_whose_time_was_up_before_the_rewind_is_forgotten_with_it() -> No
 
 def test_the_thresholds_are_settings_and_are_told() -> None:
     bench = Bench(saop_repeats=2, saop_confidence_declines=1, saop_confidence_window=2)
-    sent = told(bench, [0.9, 0.5], observation="x")
+    sent = escalations_of(bench, [0.9, 0.5], observation="x")
     assert [one.value["thresholds"] for one in sent] == [
         {"window": 2, "slope": -0.05, "ceiling": 0.6, "declines": 1, "drop": 0.25},
         {"repeats": 2},

@@ -34,8 +34,8 @@ def test_a_hole_is_stepped_over() -> None:
 
 def test_a_held_turn_has_its_edges_when_it_is_logged() -> None:
     bench = Bench()
-    held = bench.decide(bench.turn(envelope(1), headers=[("traceparent", PARENT)]))
-    assert bench.edges(held) == set()
+    outputs = bench.decide(bench.turn(envelope(1), headers=[("traceparent", PARENT)]))
+    assert bench.edges(outputs) == set()
     sent = bench.of(LINEAGE_EDGES, bench.decide(bench.turn(envelope(0), START_MS + 5)))
     assert bench.edges(sent) == {
         ("saop:turn:t1/0", "part_of", "saop:task:t1"),
@@ -44,9 +44,9 @@ def test_a_held_turn_has_its_edges_when_it_is_logged() -> None:
         ("saop:turn:t1/1", "same_trace", f"trace:{TRACE}"),
     }
     for one in sent:
-        own = one.value["from_node"] == "saop:turn:t1/1"
-        assert one.cause == one.value["cause"] == f"saop.turns/0/{0 if own else 1}"
-        assert one.traceparent == (PARENT if own else None)
+        is_later_turn = one.value["from_node"] == "saop:turn:t1/1"
+        assert one.cause == one.value["cause"] == f"saop.turns/0/{0 if is_later_turn else 1}"
+        assert one.traceparent == (PARENT if is_later_turn else None)
         assert one.at == one.value["at"] == START_MS + 5
 
 
@@ -74,8 +74,8 @@ def test_an_escalation_evaluates_its_turn() -> None:
     bench = Bench()
     for index in range(3):
         bench.rule(envelope(index, observation="x"))
-    (found,) = bench.escalations()
-    node = f"saop:escalation:{found['escalation_id']}"
+    (escalation,) = bench.escalations()
+    node = f"saop:escalation:{escalation['escalation_id']}"
     assert (node, "evaluates", "saop:turn:t1/2") in bench.edges()
 
 

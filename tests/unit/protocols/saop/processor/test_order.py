@@ -114,16 +114,16 @@ def test_a_refused_turn_is_kept_in_full_and_changes_nothing() -> None:
     before = dict(bench.tables["saop-turns"])
     verdict = bench.judge(envelope(1, thought="a" * 100_000))
     assert (verdict["rule"], verdict["disposition"]) == ("turn_late", "none")
-    kept = orjson.loads(verdict["turn_json"])
-    assert kept["content"]["thought"] == "a" * 100_000
+    turn_json = orjson.loads(verdict["turn_json"])
+    assert turn_json["content"]["thought"] == "a" * 100_000
     assert bench.tables["saop-turns"] == before
 
 
 def test_the_65th_held_turn_releases_the_lowest_run() -> None:
     bench = Bench()
     bench.rules(0)
-    held = [*range(3, 6), *range(10, 71)]
-    assert set(bench.rules(*held)) == {"turn_held"}
+    indexes = [*range(3, 6), *range(10, 71)]
+    assert set(bench.rules(*indexes)) == {"turn_held"}
     assert bench.logged() == [0]
     verdict = bench.judge(envelope(200))
     assert (verdict["rule"], verdict["disposition"]) == ("turn_held", "held")

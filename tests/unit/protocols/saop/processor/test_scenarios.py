@@ -138,20 +138,20 @@ def test_every_record_gets_one_verdict_or_dead_letter(name: str) -> None:
 def test_the_log_and_its_holes_are_those_of_the_spec(name: str) -> None:
     log = values(name, "saop.log")
     for task, (indexes, gaps) in EXPECTED[name].log.items():
-        own = [value for value in log if value["turn"]["metadata"]["task_id"] == task]
-        assert [value["turn"]["turn_index"] for value in own] == indexes
-        named = [(v["turn"]["turn_index"], *v["gap"].values()) for v in own if v["gap"]]
+        task_entries = [value for value in log if value["turn"]["metadata"]["task_id"] == task]
+        assert [value["turn"]["turn_index"] for value in task_entries] == indexes
+        named = [(v["turn"]["turn_index"], *v["gap"].values()) for v in task_entries if v["gap"]]
         assert named == gaps
     assert len(log) == sum(len(indexes) for indexes, _ in EXPECTED[name].log.values())
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_escalations_are_those_of_the_spec(name: str) -> None:
-    found = [
+    escalations = [
         (value["detector"], value["rules"], value["turn_indexes"])
         for value in values(name, "saop.escalations")
     ]
-    assert found == EXPECTED[name].escalations
+    assert escalations == EXPECTED[name].escalations
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -68,9 +68,9 @@ class EngineStep:
 def test_the_longest_id_with_the_largest_turn_is_held_and_logged(letter: str) -> None:
     engine_step = EngineStep()
     task = letter * (LONGEST_ID // len(letter.encode()))
-    rest = _LARGEST - len(encode("headrace.saop.SaopTurn", envelope(3, task=task)))
-    held = engine_step.judge(envelope(3, task=task, thought="x" * rest), 0)
-    assert "saop.log" not in [output.topic for output in held]
+    room = _LARGEST - len(encode("headrace.saop.SaopTurn", envelope(3, task=task)))
+    outputs = engine_step.judge(envelope(3, task=task, thought="x" * room), 0)
+    assert "saop.log" not in [output.topic for output in outputs]
     logged = [output for output in engine_step.fire() if output.topic == SAOP_LOG.name]
     assert len(logged) == 1
     assert logged[0].key == task.encode()

@@ -125,11 +125,11 @@ def test_every_other_refusal_has_its_figures(rule: str) -> None:
     ((error_rule, error_path),) = [(error["rule"], error["path"]) for error in value["errors"]]
     assert (error_rule, error_path) == (rule, path)
     assert value["disposition"] == "none"
-    found = orjson.loads(value["figures_json"])
+    recorded = orjson.loads(value["figures_json"])
     if rule == "turn_conflict":
-        assert set(found) == {"known_hash", "position"}
+        assert set(recorded) == {"known_hash", "position"}
     else:
-        assert found == figures
+        assert recorded == figures
     assert (value["turn_json"] is None) == (rule == "output_too_large")
     assert value["canonical_hash"] == turn_hash(turn_json(message.value))
     assert bench.stored() == before
@@ -185,8 +185,8 @@ def test_role_need_not_be_the_agent() -> None:
 
 
 def test_a_missing_key_is_a_mismatch() -> None:
-    found = Bench().figures(envelope(), key=None)
-    assert found == ("key_mismatch", {"key": None, "expected": "t1"})
+    actual = Bench().figures(envelope(), key=None)
+    assert actual == ("key_mismatch", {"key": None, "expected": "t1"})
 
 
 def test_what_is_no_shape_is_told_before_the_key() -> None:
@@ -263,15 +263,15 @@ def any_turns(draw: st.DrawFn) -> AvroValue:
 def test_any_record_gets_one_verdict(line: list[tuple[AvroValue, bool, bytes | None]]) -> None:
     bench = Bench()
     batch = [bench.turn(t) if keyed else bench.turn(t, key=key) for t, keyed, key in line]
-    found = bench.of(SAOP_VERDICTS, bench.decide(*batch)) if batch else []
+    verdicts = bench.of(SAOP_VERDICTS, bench.decide(*batch)) if batch else []
     bench.advance(60_000)
-    assert len(found) == len(batch)
-    for message, sent in zip(batch, found, strict=True):
+    assert len(verdicts) == len(batch)
+    for message, sent in zip(batch, verdicts, strict=True):
         value = sent.value
         assert sent.key == value["task_id"] == message.value["metadata"]["task_id"]
         assert value["cause"] == f"saop.turns/0/{message.record.offset}"
         assert (value["fault"] is not None) == (value["verdict"] == "rejected")
         assert bool(value["errors"]) == (value["verdict"] == "rejected")
     logged = {(s.key, s.value["cause"]) for s in bench.of(SAOP_LOG)}
-    accepted = {(s.key, s.value["cause"]) for s in found if s.value["verdict"] == "accepted"}
+    accepted = {(s.key, s.value["cause"]) for s in verdicts if s.value["verdict"] == "accepted"}
     assert logged == accepted

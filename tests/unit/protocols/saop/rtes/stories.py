@@ -72,7 +72,7 @@ def _command(draw: st.DrawFn, n: int) -> AvroValue:
 
 @st.composite
 def story(draw: st.DrawFn, session: str, base: int) -> Story:
-    told: Story = []
+    events: Story = []
     here = dict(TASKS)
     for n in range(base, base + draw(st.integers(0, 25))):
         kind = draw(st.integers(0, 9))
@@ -83,8 +83,8 @@ def story(draw: st.DrawFn, session: str, base: int) -> Story:
         else:
             value = draw(_command(base))
             here["t1"] = "IN_PROGRESS"
-        told.append(value | {"session_id": session})
-    return told
+        events.append(value | {"session_id": session})
+    return events
 
 
 @st.composite
@@ -93,15 +93,15 @@ def stories(draw: st.DrawFn) -> dict[str, Story]:
 
 
 @st.composite
-def interleavings(draw: st.DrawFn, told: dict[str, Story]) -> Story:
+def interleavings(draw: st.DrawFn, by_session: dict[str, Story]) -> Story:
     """The stories told at once, each in its own order, all sent again at any later place."""
-    rest = {session: list(story) for session, story in told.items() if story}
+    remaining = {session: list(story) for session, story in by_session.items() if story}
     line: Story = []
-    while rest:
-        session = draw(st.sampled_from(sorted(rest)))
-        line.append(rest[session].pop(0))
-        if not rest[session]:
-            del rest[session]
+    while remaining:
+        session = draw(st.sampled_from(sorted(remaining)))
+        line.append(remaining[session].pop(0))
+        if not remaining[session]:
+            del remaining[session]
         if draw(st.integers(0, 3)) == 0:
             line.append(line[draw(st.integers(0, len(line) - 1))])
     return line

@@ -45,10 +45,10 @@ def uuid(n: int) -> str:
 
 def _event(n: int, name: str, payload: AvroValue, members: Mapping[str, Any]) -> AvroValue:
     """Members of the payload by their names; all others are the event's."""
-    own = {key: value for key, value in members.items() if key in payload}
-    rest = {key: value for key, value in members.items() if key not in payload}
+    payload_changes = {key: value for key, value in members.items() if key in payload}
+    event_changes = {key: value for key, value in members.items() if key not in payload}
     whole = {"event_id": uuid(n), "session_id": "s1", "origin": None}
-    return whole | {"payload": (f"headrace.rtes.{name}", payload | own)} | rest
+    return whole | {"payload": (f"headrace.rtes.{name}", payload | payload_changes)} | event_changes
 
 
 def transition(
@@ -171,14 +171,14 @@ class Bench(Harness):
         return self.row(SAOP_TASKS_TABLE, saop_task_key("s1", task, origin))
 
     def known_task(self, task: str = "t1", origin: str | None = None) -> AvroValue:
-        found = self.task(task, origin)
-        assert found is not None
-        return found
+        row = self.task(task, origin)
+        assert row is not None
+        return row
 
     def session(self, session_id: str = "s1") -> AvroValue:
-        found = self.row(RTES_SESSIONS, session_id)
-        assert found is not None
-        return found
+        row = self.row(RTES_SESSIONS, session_id)
+        assert row is not None
+        return row
 
     def advance(self, ms: int) -> list[Sent]:
         return self.advance_to(self.now + ms)

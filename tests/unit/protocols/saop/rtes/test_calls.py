@@ -37,7 +37,7 @@ def half(n: int, name: str) -> AvroValue:
     return invoked(n) if name == "invoked" else completed(n)
 
 
-def told(way: list[str]) -> Bench:
+def run_calls(way: list[str]) -> Bench:
     bench = Bench()
     for n, name in enumerate(way):
         bench.recorded(half(n, name))
@@ -46,7 +46,7 @@ def told(way: list[str]) -> Bench:
 
 @pytest.mark.parametrize(("state", "event"), list(product(WAYS, ["invoked", "completed"])))
 def test_every_state_of_a_call_answers_both_events(state: str, event: str) -> None:
-    bench = told(WAYS[state])
+    bench = run_calls(WAYS[state])
     expected = TABLE[state, event]
     sent = bench.judge(half(100, event)).value
     if isinstance(expected, list):
@@ -60,14 +60,14 @@ def test_every_state_of_a_call_answers_both_events(state: str, event: str) -> No
 
 
 def test_another_tool_in_the_second_half_is_flagged() -> None:
-    bench = told(["invoked"])
+    bench = run_calls(["invoked"])
     assert bench.recorded(completed(9, tool="grep"))["flags"] == ["tool_mismatch"]
-    late = told(["completed"])
+    late = run_calls(["completed"])
     assert late.recorded(invoked(9, tool="grep"))["flags"] == ["out_of_order"]
 
 
 def test_calls_are_told_apart_by_session_origin_and_id() -> None:
-    bench = told(["invoked"])
+    bench = run_calls(["invoked"])
     for n, members in enumerate(
         [
             {"session_id": "s2"},

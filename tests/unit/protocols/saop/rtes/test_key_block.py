@@ -16,9 +16,9 @@ KEY = ["writing the key", BEGIN, *BODY, "done so far", END, "q83vASNFZ4mr is pub
 SHOWN = ["writing the key", OPEN, WHOLE, WHOLE, WHOLE, "done so far", CLOSE, KEY[-1]]
 
 
-def lines(bench: Bench, given: list[str], first: int = 1, **members: Any) -> list[str]:
-    found = [bench.recorded(pulse(first + n, line, **members)) for n, line in enumerate(given)]
-    return [record["payload"][1]["line"] for record in found]
+def lines(bench: Bench, texts: list[str], first: int = 1, **members: Any) -> list[str]:
+    records = [bench.recorded(pulse(first + n, line, **members)) for n, line in enumerate(texts)]
+    return [record["payload"][1]["line"] for record in records]
 
 
 def test_a_key_is_masked_line_by_line_and_the_words_around_it_stay() -> None:
@@ -28,7 +28,7 @@ def test_a_key_is_masked_line_by_line_and_the_words_around_it_stay() -> None:
 def test_the_flag_says_that_the_text_changed_here_or_before() -> None:
     bench = Bench()
     flags = [bench.recorded(pulse(n, line))["payload"][1]["masked"] for n, line in enumerate(KEY)]
-    assert flags == [line != shown for line, shown in zip(KEY, SHOWN, strict=True)]
+    assert flags == [line != expected for line, expected in zip(KEY, SHOWN, strict=True)]
     assert bench.recorded(pulse(50, "plain", masked=True))["payload"][1]["masked"] is True
 
 
@@ -60,27 +60,27 @@ def test_a_block_ends_after_its_pulses_or_its_time() -> None:
 
 def test_what_an_edge_has_masked_keeps_the_block_readable() -> None:
     bench, blocks, masker = Bench(), Blocks(), Masker()
-    given = []
+    events = []
     for n, line in enumerate(KEY):
         payload = {"type": "SANDBOX_PULSE", "line": line, "masked": False}
         event = mask_at_edge({"session_id": "s1", "payload": payload}, masker, 0, blocks)["payload"]
-        given.append(pulse(n, event["line"], masked=event["masked"]))
-    found = [bench.recorded(event)["payload"][1] for event in given]
-    assert [payload["line"] for payload in found] == SHOWN
-    assert [payload["masked"] for payload in found] == [
+        events.append(pulse(n, event["line"], masked=event["masked"]))
+    payloads = [bench.recorded(event)["payload"][1] for event in events]
+    assert [payload["line"] for payload in payloads] == SHOWN
+    assert [payload["masked"] for payload in payloads] == [
         a != b for a, b in zip(KEY, SHOWN, strict=True)
     ]
 
 
 def test_an_edge_that_stands_alone_per_value_leaves_the_rest_to_the_processor() -> None:
     bench, masker = Bench(), Masker()
-    given = []
+    events = []
     for n, line in enumerate(KEY):
         payload = {"type": "SANDBOX_PULSE", "line": line, "masked": False}
         event = mask_at_edge({"session_id": "s1", "payload": payload}, masker, 0, Blocks())
         sent = event["payload"]
-        given.append(pulse(n, sent["line"], masked=sent["masked"]))
-    assert [bench.recorded(event)["payload"][1]["line"] for event in given] == SHOWN
+        events.append(pulse(n, sent["line"], masked=sent["masked"]))
+    assert [bench.recorded(event)["payload"][1]["line"] for event in events] == SHOWN
 
 
 def test_a_refused_line_of_a_key_is_masked_after_the_key_too() -> None:

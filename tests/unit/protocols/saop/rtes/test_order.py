@@ -41,10 +41,10 @@ SAME = (SAOP_TASKS_TABLE, RTES_SESSIONS, RTES_CALLS, RTES_THOUGHTS, RTES_TASKS)
 
 
 def recorded_by_session(bench: Bench) -> dict[str, list[AvroValue]]:
-    found: dict[str, list[AvroValue]] = defaultdict(list)
+    by_session: dict[str, list[AvroValue]] = defaultdict(list)
     for sent in bench.of(RTES_EVENTS):
-        found[sent.value["session_id"]].append(sent.value)
-    return found
+        by_session[sent.value["session_id"]].append(sent.value)
+    return by_session
 
 
 def verdicts(message: Message, sent: list[Sent]) -> list[Sent]:
@@ -65,28 +65,28 @@ def run(line: Story, cuts: list[int]) -> Bench:
     return bench
 
 
-def calmly(told: dict[str, Story]) -> Bench:
-    return run([value for story in told.values() for value in story], [])
+def calmly(by_session: dict[str, Story]) -> Bench:
+    return run([value for story in by_session.values() for value in story], [])
 
 
 @settings(max_examples=example_count(60), deadline=None)
 @given(st.data())
 def test_any_interleaving_and_duplication_gives_gapless_sequences(data: st.DataObject) -> None:
-    told = data.draw(stories())
-    bench = run(data.draw(interleavings(told)), data.draw(CUTS))
-    for session, found in recorded_by_session(bench).items():
-        assert [record["sequence"] for record in found] == list(range(1, len(found) + 1))
-        ids = [record["event_id"] for record in found]
+    by_session = data.draw(stories())
+    bench = run(data.draw(interleavings(by_session)), data.draw(CUTS))
+    for session, records in recorded_by_session(bench).items():
+        assert [record["sequence"] for record in records] == list(range(1, len(records) + 1))
+        ids = [record["event_id"] for record in records]
         assert len(ids) == len(set(ids))
-        assert {record["session_id"] for record in found} == {session}
+        assert {record["session_id"] for record in records} == {session}
 
 
 @st.composite
 def accepted_stories(draw: st.DrawFn) -> dict[str, Story]:
     """Only what is accepted: what was refused, sent again, is judged again."""
-    told = draw(stories())
+    by_session = draw(stories())
     legal: dict[str, Story] = {}
-    for session, story in told.items():
+    for session, story in by_session.items():
         bench = Bench()
         legal[session] = [value for value in story if _accepted(bench, value)]
     return legal
@@ -107,17 +107,17 @@ def positionless(record: AvroValue) -> AvroValue:
 @settings(max_examples=example_count(60), deadline=None)
 @given(st.data())
 def test_rows_and_records_do_not_depend_on_interleaving_or_duplicates(data: st.DataObject) -> None:
-    told = data.draw(accepted_stories())
-    line = data.draw(interleavings(told))
-    calm, busy = calmly(told), run(line, data.draw(CUTS))
+    by_session = data.draw(accepted_stories())
+    line = data.draw(interleavings(by_session))
+    calm, busy = calmly(by_session), run(line, data.draw(CUTS))
     for table in SAME:
         assert busy.rows(table) == calm.rows(table)
     assert len(busy.rows(RTES_IDS)) == len(calm.rows(RTES_IDS))
     rows = [{k: {**r, "cause": ""} for k, r in b.rows(REWINDS).items()} for b in (busy, calm)]
     assert rows[0] == rows[1]
-    for session, found in recorded_by_session(calm).items():
+    for session, records in recorded_by_session(calm).items():
         again = recorded_by_session(busy)[session]
-        assert [positionless(r) for r in again] == [positionless(r) for r in found]
+        assert [positionless(r) for r in again] == [positionless(r) for r in records]
 
 
 @settings(max_examples=example_count(40), deadline=None)
@@ -127,10 +127,10 @@ def test_how_the_log_is_cut_into_batches_shows_nowhere(data: st.DataObject) -> N
     whole, cut = run(line, []), run(line, data.draw(CUTS) + list(range(0, 200, 3)))
     by_topic: list[dict[str, list[Sent]]] = []
     for bench in (whole, cut):
-        found: dict[str, list[Sent]] = defaultdict(list)
+        by_topic_name: dict[str, list[Sent]] = defaultdict(list)
         for sent in bench.sent:
-            found[sent.topic.name].append(sent)
-        by_topic.append(found)
+            by_topic_name[sent.topic.name].append(sent)
+        by_topic.append(by_topic_name)
     assert by_topic[0] == by_topic[1]
     assert whole.tables == cut.tables
     assert whole.timers == cut.timers
@@ -181,20 +181,20 @@ def head(moves: list[tuple[AvroValue, Any]], commits: list[AvroValue]) -> AvroVa
 
 
 def failures(moves: list[tuple[AvroValue, Any]]) -> AvroValue:
-    found: list[int] = []
+    failed: list[int] = []
     escalated = False
     for record, move in moves:
         left_pause = move["from_state"] == "PAUSED" != move["to_state"]
         checked = record["profile"] in ("devs", "open")
         done = move["to_state"] in ("COMPLETED", "SKIPPED", "SUCCESS")
         if checked and (left_pause or done or record["rule"] == "rewind"):
-            found, escalated = [], False
+            failed, escalated = [], False
         if checked and move["to_state"] == "FAILED":
-            found.append(record["sequence"])
-        escalated = escalated or len(found) >= 5
+            failed.append(record["sequence"])
+        escalated = escalated or len(failed) >= 5
     return {
-        "failures": len(found),
-        "first_failure_sequence": found[0] if found else None,
+        "failures": len(failed),
+        "first_failure_sequence": failed[0] if failed else None,
         "failures_escalated": escalated,
     }
 
@@ -235,9 +235,9 @@ def test_the_active_tasks_are_those_whose_rows_say_so(data: st.DataObject) -> No
 def test_recorded_at_never_goes_back_in_a_session() -> None:
     bench = Bench(rtes_profile="open")
     times = [START_MS, START_MS + 5, START_MS + 2, START_MS + 9]
-    found = [bench.judge(transition(n, "A", "A"), at=at) for n, at in enumerate(times)]
-    assert [s.value["recorded_at"] - START_MS for s in found] == [0, 5, 5, 9]
-    assert [s.at - START_MS for s in found] == [0, 5, 5, 9]
+    outputs = [bench.judge(transition(n, "A", "A"), at=at) for n, at in enumerate(times)]
+    assert [s.value["recorded_at"] - START_MS for s in outputs] == [0, 5, 5, 9]
+    assert [s.at - START_MS for s in outputs] == [0, 5, 5, 9]
 
 
 def test_a_record_takes_its_id_trace_and_dropped_keys_along() -> None:

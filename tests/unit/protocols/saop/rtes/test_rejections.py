@@ -63,14 +63,14 @@ def test_all_errors_are_listed_first_error_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "shown"),
+    ("key", "key_text"),
     [(None, None), (b"s2", "s2"), (b"", ""), (b"\xff\xfe", "\\xff\\xfe")],
 )
-def test_the_record_key_must_be_the_session(key: bytes | None, shown: str | None) -> None:
+def test_the_record_key_must_be_the_session(key: bytes | None, key_text: str | None) -> None:
     sent = Bench().judge(transition(1, "PENDING", "BLOCKED"), key=key)
     value = sent.value
     assert (value["rule"], value["fault"], sent.key) == ("key_mismatch", "sender", "s1")
-    assert json.loads(value["figures_json"]) == {"expected": "s1", "key": shown}
+    assert json.loads(value["figures_json"]) == {"expected": "s1", "key": key_text}
     event = json.loads(value["event_json"])
     assert (event["event_id"], event["payload"]["type"]) == (uuid(1), "TASK_TRANSITION")
 

@@ -57,14 +57,14 @@ def _output(value: dict[str, object]) -> Output:
 
 def facts(written: list[LogRecord]) -> dict[tuple[str, int], list[LogRecord]]:
     """Facts by where they lie; of rows only the last per key, for batches write fewer of them."""
-    found: dict[tuple[str, int], list[LogRecord]] = {}
+    by_partition: dict[tuple[str, int], list[LogRecord]] = {}
     for record in written:
-        own = record._replace(offset=0)
-        found.setdefault((record.topic, record.partition), []).append(own)
-    for place in [place for place in found if place[0] == SAOP_TASKS.name]:
-        last = {record.key: record for record in found[place]}
-        found[place] = sorted(last.values(), key=lambda record: record.key or b"")
-    return found
+        without_offset = record._replace(offset=0)
+        by_partition.setdefault((record.topic, record.partition), []).append(without_offset)
+    for place in [place for place in by_partition if place[0] == SAOP_TASKS.name]:
+        last = {record.key: record for record in by_partition[place]}
+        by_partition[place] = sorted(last.values(), key=lambda record: record.key or b"")
+    return by_partition
 
 
 @settings(max_examples=example_count(10), deadline=None)

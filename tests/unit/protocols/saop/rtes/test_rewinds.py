@@ -87,12 +87,12 @@ def come_to(state: str) -> Bench:
 def test_every_state_of_a_rewind_answers_every_phase(state: str, phase: str, same: bool) -> None:
     bench = come_to(state)
     rows, events = bench.session(), len(bench.of(RTES_EVENTS))
-    given = phase in WAYS[state]
+    is_repeated = phase in WAYS[state]
     fact = give(bench, phase, requested_by="kim" if same else "lee")
     again = "rewind_duplicate" if same else "rewind_conflict"
-    assert fact["rule"] == (again if given else TABLE[state, phase])
-    accepted = not given and (state, phase) in ACCEPTED
-    verdict = "accepted" if accepted else "duplicate" if given and same else "rejected"
+    assert fact["rule"] == (again if is_repeated else TABLE[state, phase])
+    accepted = not is_repeated and (state, phase) in ACCEPTED
+    verdict = "accepted" if accepted else "duplicate" if is_repeated and same else "rejected"
     assert fact["verdict"] == verdict
     assert fact["fault"] == ("sender" if verdict == "rejected" else None)
     stands = state.partition(" at")[0].partition(",")[0]
@@ -108,8 +108,8 @@ def test_the_worked_example() -> None:
     bench = story()
     fact = give(bench, "apply")
     assert (fact["target_task_id"], fact["git_hash"], fact["cut_sequence"]) == ("A", "5c0ffee", 2)
-    moved = [tuple(move.values()) for move in fact["moved"]]
-    assert moved == [
+    moves = [tuple(move.values()) for move in fact["moved"]]
+    assert moves == [
         ("A", "COMPLETED", "IN_PROGRESS", 6),
         ("B", "COMPLETED", "PENDING", 7),
         ("C", "IN_PROGRESS", "PENDING", 8),

@@ -24,7 +24,7 @@ NOT_IN_AVRO = {"text_invalid", "event_type_unknown", "agent_unknown", "status_un
 """Avro cannot carry what breaks these, so an edge is the only one to see it."""
 
 
-def standing(*, state: str = "IN_PROGRESS") -> Bench:
+def bench_in(*, state: str = "IN_PROGRESS") -> Bench:
     bench = Bench()
     bench.walk("t1", "PENDING", "IN_PROGRESS", first=1)
     if state != "IN_PROGRESS":
@@ -57,7 +57,7 @@ def same_id(second: str) -> str:
 
 
 def rewound() -> str:
-    bench = standing()
+    bench = bench_in()
     bench.order(rewind(1, "apply", "t1"))
     return str(bench.of(RTES_EVENTS)[-1].value["rule"])
 
@@ -84,11 +84,11 @@ REACHED: dict[str, Callable[[], str]] = {
     "call_already_completed": lambda: twice(completed),
     "thought_closed": after_final_chunk,
     "other_protocol": lambda: Bench().rule(transition(1, "X", "Y", origin="apc")),
-    "from_state_mismatch": lambda: standing().rule(transition(9, "FAILED", "PENDING")),
+    "from_state_mismatch": lambda: bench_in().rule(transition(9, "FAILED", "PENDING")),
     "open_profile": lambda: Bench().rule(transition(1, "new", "old")),
     "unknown_state": lambda: Bench().rule(transition(1, "PENDING", "old")),
     "illegal_transition": lambda: Bench().rule(transition(1, "PENDING", "COMPLETED")),
-    "rewind_required": lambda: standing(state="COMPLETED").rule(
+    "rewind_required": lambda: bench_in(state="COMPLETED").rule(
         transition(99, "COMPLETED", "PENDING")
     ),
     "edge": lambda: Bench().rule(transition(1, "PENDING", "BLOCKED")),

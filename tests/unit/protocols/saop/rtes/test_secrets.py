@@ -163,10 +163,10 @@ def test_a_resend_is_the_same_event_whether_an_edge_has_masked_it_or_not() -> No
 )
 def test_a_dead_letter_is_masked_text(value: bytes) -> None:
     bench = Bench()
-    kept = bench.processor.dead_letter(RTES_RAW, value, bench.settings)
-    assert kept is not None
-    assert b"hunter2" not in kept
-    assert b"[REDACTED:assignment]" in kept
+    dead_letter = bench.processor.dead_letter(RTES_RAW, value, bench.settings)
+    assert dead_letter is not None
+    assert b"hunter2" not in dead_letter
+    assert b"[REDACTED:assignment]" in dead_letter
     assert bench.processor.dead_letter(RTES_RAW, None, bench.settings) is None
 
 
@@ -174,8 +174,8 @@ def test_dead_letters_of_other_topics_are_kept_as_they_are() -> None:
     value, work = b"password=hunter2hunter2", Settings().as_work()
     for processor in all_processors():
         for topic in processor.declaration.inputs:
-            kept = processor.dead_letter(topic, value, work)
-            assert (kept == value) is (topic is not RTES_RAW)
+            dead_letter = processor.dead_letter(topic, value, work)
+            assert (dead_letter == value) is (topic is not RTES_RAW)
 
 
 def test_foreign_arguments_are_recorded_as_canonical_json() -> None:
@@ -187,8 +187,8 @@ def test_a_refusal_keeps_what_is_no_secret() -> None:
     bench = Bench()
     bench.recorded(pulse(1, "one"))
     refused = bench.refused(pulse(1, "two"))
-    kept: dict[str, Any] = json.loads(refused["event_json"])
-    assert kept["payload"] == {
+    event: dict[str, Any] = json.loads(refused["event_json"])
+    assert event["payload"] == {
         "type": "SANDBOX_PULSE",
         "line": "two",
         "masked": False,

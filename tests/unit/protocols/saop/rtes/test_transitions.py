@@ -89,16 +89,16 @@ def figures(bench: Bench, *args: Any, **more: Any) -> Any:
 
 def test_each_refusal_records_the_figures_it_rests_on() -> None:
     bench = standing_in("COMPLETED")
-    given = {"state": "COMPLETED", "to_state": "PAUSED", "allowed": ["PENDING"]}
-    assert figures(bench, 1, "COMPLETED", "paused") == ("illegal_transition", given)
-    given = {"state": "COMPLETED", "to_state": "PENDING", "allowed": ["PENDING"]}
-    assert figures(bench, 2, "completed", "PENDING") == ("rewind_required", given)
-    given = {"state": "COMPLETED", "from_state": "FAILED"}
-    assert figures(bench, 3, "FAILED", "PENDING") == ("from_state_mismatch", given)
-    given = {"unknown": "REOPENED", "profile": "devs"}
-    assert figures(bench, 4, "COMPLETED", "REOPENED") == ("unknown_state", given)
-    given = {"unknown": "NEW", "profile": "devs"}
-    assert figures(bench, 5, "NEW", "PENDING", task="t2") == ("unknown_state", given)
+    expected = {"state": "COMPLETED", "to_state": "PAUSED", "allowed": ["PENDING"]}
+    assert figures(bench, 1, "COMPLETED", "paused") == ("illegal_transition", expected)
+    expected = {"state": "COMPLETED", "to_state": "PENDING", "allowed": ["PENDING"]}
+    assert figures(bench, 2, "completed", "PENDING") == ("rewind_required", expected)
+    expected = {"state": "COMPLETED", "from_state": "FAILED"}
+    assert figures(bench, 3, "FAILED", "PENDING") == ("from_state_mismatch", expected)
+    expected = {"unknown": "REOPENED", "profile": "devs"}
+    assert figures(bench, 4, "COMPLETED", "REOPENED") == ("unknown_state", expected)
+    expected = {"unknown": "NEW", "profile": "devs"}
+    assert figures(bench, 5, "NEW", "PENDING", task="t2") == ("unknown_state", expected)
 
 
 def test_states_are_compared_and_kept_in_upper_case() -> None:

@@ -73,53 +73,53 @@ class Model:
         return [Told(ask.task, "waiting", until=until)]
 
     def again(self, now: int) -> list[Told]:
-        told, left = [], []
+        answers, left = [], []
         for ask in self.queue:
             verdict, version = self.find(ask, now)
             if verdict == "hit":
-                told.append(Told(ask.task, verdict, version=version))
+                answers.append(Told(ask.task, verdict, version=version))
             elif self.leader is None or self.leader == ask.task:
                 if self.leader is None:
                     self.leader, self.lapses = ask.task, now + LEASE_MS
-                told.append(Told(ask.task, verdict, leader=True))
+                answers.append(Told(ask.task, verdict, leader=True))
             else:
                 left.append(ask)
         self.queue = left
-        return told
+        return answers
 
     def store(self, task: str, cited: bool, now: int) -> list[Told]:
         if task in self.by_task:
-            told = Told(task, "store_duplicate", version=self.by_task[task])
+            answers = Told(task, "store_duplicate", version=self.by_task[task])
         else:
             self.stored.append((now // 1000, cited))
             self.by_task[task] = len(self.stored)
-            told = Told(task, "stored", version=len(self.stored))
+            answers = Told(task, "stored", version=len(self.stored))
         if self.leader == task:
             self.leader = None
-        return [told, *self.again(now)]
+        return [answers, *self.again(now)]
 
     def release(self, task: str, now: int) -> list[Told]:
         self.queue = [ask for ask in self.queue if ask.task != task]
-        told = [Told(task, "released")]
+        answers = [Told(task, "released")]
         if self.leader != task:
-            return told
+            return answers
         self.leader = None
-        return told + self.again(now)
+        return answers + self.again(now)
 
     def tick(self, target: int) -> list[Told]:
         """Everything that is due until then, each at its own time; a lapse before a wait."""
-        told: list[Told] = []
+        answers: list[Told] = []
         while True:
             dues = [ask.until + 1 for ask in self.queue]
             dues += [self.lapses] if self.leader is not None else []
             if not dues or (now := min(dues)) > target:
-                return told
+                return answers
             over = [ask for ask in self.queue if ask.until + 1 == now]
             if self.leader is not None and self.lapses == now:
-                told.append(Told(self.leader, "flight_lapsed"))
+                answers.append(Told(self.leader, "flight_lapsed"))
                 self.leader = None
-                told += self.again(now)
+                answers += self.again(now)
             for ask in over:
                 if ask in self.queue:
                     self.queue.remove(ask)
-                    told.append(Told(ask.task, "wait_expired"))
+                    answers.append(Told(ask.task, "wait_expired"))

@@ -53,9 +53,9 @@ class Cache(Harness):
 
     def lookup(self, op: str, name: str, at: int, key: str = KEY, **more: Any) -> Any:
         """The verdicts on one lookup."""
-        return self.verdicts(self.decide(self.asked(op, name, at, key, **more)))
+        return self.verdicts(self.decide(self.lookup_message(op, name, at, key, **more)))
 
-    def asked(self, op: str, name: str, at: int, key: str = KEY, **more: Any) -> Message:
+    def lookup_message(self, op: str, name: str, at: int, key: str = KEY, **more: Any) -> Message:
         """The lookup itself."""
         value: dict[str, Any] = {
             "at": NINE + at,
@@ -150,7 +150,7 @@ def draft(name: str, at: int, output: Any) -> dict[str, Any]:
     }
 
 
-def told(verdicts: Any) -> list[tuple[str, str, bool]]:
+def summarize_verdicts(verdicts: Any) -> list[tuple[str, str, bool]]:
     """(task, verdict, leader) of each."""
     names = {task_id(letter): letter for letter in "ABCDEFGHIJ"}
     return [(names[v["taskId"]], v["verdict"], v["leader"]) for v in verdicts]

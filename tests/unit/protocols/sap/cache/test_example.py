@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tests.unit.protocols.sap.cache.support import NINE, Cache, task_id, told
+from tests.unit.protocols.sap.cache.support import NINE, Cache, summarize_verdicts, task_id
 
 
 def _asked() -> Cache:
     """A leads, B and C wait, D gets nothing."""
     cache = Cache()
-    assert told(cache.read("A", 0)) == [("A", "miss", True)]
+    assert summarize_verdicts(cache.read("A", 0)) == [("A", "miss", True)]
     (b,) = cache.read("B", 4_000, maxAgeSec=90)
     (c,) = cache.read("C", 10_000, deadlineAt=25_000)
     (d,) = cache.read("D", 12_000, mode="only")
-    assert told([b, c, d]) == [
+    assert summarize_verdicts([b, c, d]) == [
         ("B", "waiting", False),
         ("C", "waiting", False),
         ("D", "miss", False),
@@ -25,7 +25,11 @@ def _asked() -> Cache:
 def test_the_answer_of_the_leader_serves_those_who_wait() -> None:
     cache = _asked()
     verdicts = cache.store("A", 20_000)
-    assert told(verdicts) == [("A", "stored", False), ("B", "hit", False), ("C", "hit", False)]
+    assert summarize_verdicts(verdicts) == [
+        ("A", "stored", False),
+        ("B", "hit", False),
+        ("C", "hit", False),
+    ]
     assert [verdict["version"] for verdict in verdicts] == [1, 1, 1]
     assert [verdict["ageSec"] for verdict in verdicts] == [None, 0, 0]
     assert (cache.waiting(), cache.timers) == ([], {})
@@ -34,12 +38,12 @@ def test_the_answer_of_the_leader_serves_those_who_wait() -> None:
 
 def test_a_silent_leader_is_waited_for_until_the_lease_is_over() -> None:
     cache = _asked()
-    assert told(cache.until(25_000)) == []
-    assert told(cache.until(25_001)) == [("C", "wait_expired", False)]
-    assert told(cache.until(34_000)) == []
-    assert told(cache.until(34_001)) == [("B", "wait_expired", False)]
-    assert told(cache.until(299_999)) == []
-    assert told(cache.until(300_000)) == [("A", "flight_lapsed", False)]
+    assert summarize_verdicts(cache.until(25_000)) == []
+    assert summarize_verdicts(cache.until(25_001)) == [("C", "wait_expired", False)]
+    assert summarize_verdicts(cache.until(34_000)) == []
+    assert summarize_verdicts(cache.until(34_001)) == [("B", "wait_expired", False)]
+    assert summarize_verdicts(cache.until(299_999)) == []
+    assert summarize_verdicts(cache.until(300_000)) == [("A", "flight_lapsed", False)]
     assert (cache.head["flight"], cache.timers) == (None, {})
 
 

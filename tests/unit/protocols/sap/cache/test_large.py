@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.protocols.sap.cache.support import Cache, draft, task, told
+from tests.unit.protocols.sap.cache.support import Cache, draft, summarize_verdicts, task
 from topology.sap import SAP_VERDICTS
 
 
@@ -12,9 +12,9 @@ from topology.sap import SAP_VERDICTS
 def test_an_answer_that_no_verdict_can_hold_is_a_miss(mode: str) -> None:
     cache = Cache()
     cache.store("S", 0)
-    lookup = cache.asked("READ", "A", 1000, task=task("A"), mode=mode)
+    lookup = cache.lookup_message("READ", "A", 1000, task=task("A"), mode=mode)
     (verdict,) = cache.verdicts(cache.too_large(lookup, SAP_VERDICTS, 10**8))
-    assert told([verdict]) == [("A", "miss", False)]
+    assert summarize_verdicts([verdict]) == [("A", "miss", False)]
     assert (verdict["record"], verdict["version"]) == (None, None)
     assert "100000000 bytes on sap.verdicts" in verdict["reason"]
     assert cache.head["flight"] is None
@@ -24,8 +24,8 @@ def test_an_answer_that_is_too_much_to_keep_gives_the_lead_back() -> None:
     cache = Cache()
     cache.read("A", 0)
     cache.read("B", 1000)
-    lookup = cache.asked("STORE", "A", 2000, draft=draft("A", 2000, "long"))
+    lookup = cache.lookup_message("STORE", "A", 2000, draft=draft("A", 2000, "long"))
     verdicts = cache.verdicts(cache.too_large(lookup, SAP_VERDICTS, 10**8))
-    assert told(verdicts) == [("A", "released", False), ("B", "miss", True)]
+    assert summarize_verdicts(verdicts) == [("A", "released", False), ("B", "miss", True)]
     assert "100000000 bytes on sap.verdicts" in verdicts[0]["reason"]
     assert (cache.versions(), cache.waiting()) == ([], [])

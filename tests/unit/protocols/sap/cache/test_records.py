@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from schemas import canonical_json, decode, encode, to_json, uuid5_url
-from tests.unit.protocols.sap.cache.support import KEY, NINE, Cache, task_id, told
+from tests.unit.protocols.sap.cache.support import KEY, NINE, Cache, summarize_verdicts, task_id
 from topology.core import LINEAGE_EDGES
 from topology.sap import SAP_CACHE_HEADS, SAP_CACHE_TABLE, SAP_VERDICTS
 
@@ -35,14 +35,14 @@ def test_keys_of_rows() -> None:
 
 def test_edges_of_a_version() -> None:
     edges = [edge.value for edge in _stored().of(LINEAGE_EDGES)]
-    own = f"sap:cache:{KEY}"
-    found = [(edge["from_node"], edge["relation"], edge["to_node"]) for edge in edges]
-    assert found[:3] == [
-        (f"{own}/1", "derived_from", f"sap:outcome:{task_id('A')}/1"),
-        (f"{own}/2", "derived_from", f"sap:outcome:{task_id('B')}/1"),
-        (f"{own}/2", "replaces", f"{own}/1"),
+    node = f"sap:cache:{KEY}"
+    triples = [(edge["from_node"], edge["relation"], edge["to_node"]) for edge in edges]
+    assert triples[:3] == [
+        (f"{node}/1", "derived_from", f"sap:outcome:{task_id('A')}/1"),
+        (f"{node}/2", "derived_from", f"sap:outcome:{task_id('B')}/1"),
+        (f"{node}/2", "replaces", f"{node}/1"),
     ]
-    for edge, triple in zip(edges, found, strict=True):
+    for edge, triple in zip(edges, triples, strict=True):
         assert edge["edge_id"] == sha256("|".join(triple).encode()).hexdigest()
 
 
@@ -70,7 +70,10 @@ def test_a_row_that_is_there_is_never_written_over() -> None:
     cache.read("D", 4000, maxAgeSec=0)
     cache.read("E", 4000, maxAgeSec=0)
     verdicts = cache.store("D", 5000)
-    assert told(verdicts) == [("D", "cache_version_exists", False), ("E", "stale", True)]
+    assert summarize_verdicts(verdicts) == [
+        ("D", "cache_version_exists", False),
+        ("E", "stale", True),
+    ]
     assert verdicts[0]["version"] == 3
     assert cache.tables[SAP_CACHE_TABLE.name] == before
     assert cache.head["version"] == 2

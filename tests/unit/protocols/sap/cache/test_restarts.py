@@ -42,12 +42,12 @@ def messages_of(ops: Sequence[Op]) -> list[Message]:
 
 def run(messages: Sequence[Message], batch: int, stops: set[int]) -> list[LogRecord]:
     """What the processor writes, the host restarted at the stops."""
-    own = Settings(partitions=1, batch=batch, **CHANGES)
+    settings = Settings(partitions=1, batch=batch, **CHANGES)
     log = MemoryLog(lambda: NINE)
-    create_topics(log, own)
+    create_topics(log, settings)
     written: list[LogRecord] = []
     with TemporaryDirectory() as folder:
-        host = LocalHost(log, lambda: [SapCacheProcessor()], own, Path(folder))
+        host = LocalHost(log, lambda: [SapCacheProcessor()], settings, Path(folder))
         log.on_append = written.append
         for n, message in enumerate(messages):
             record = message.record

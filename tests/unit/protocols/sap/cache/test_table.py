@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.protocols.sap.cache.support import Cache, task_id, told
+from tests.unit.protocols.sap.cache.support import Cache, summarize_verdicts, task_id
 
 NONE, STALE, ALIGNED, MISALIGNED = "no entry", "only stale", "aligned", "misaligned"
 AGE = 60
@@ -79,7 +79,7 @@ def test_behind_a_flight(mode: str, align: bool, state: str, expected: str) -> N
 def test_without_single_flight_nobody_leads_or_waits(mode: str, align: bool) -> None:
     cache, first = _asked(mode, align, NONE, SAP_SINGLE_FLIGHT=False)
     (second,) = cache.read("B", 90_000, mode=mode, mustAlign=align)
-    assert told([first, second]) == [("A", "miss", False), ("B", "miss", False)]
+    assert summarize_verdicts([first, second]) == [("A", "miss", False), ("B", "miss", False)]
     assert cache.timers == {}
 
 

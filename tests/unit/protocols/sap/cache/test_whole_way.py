@@ -66,12 +66,12 @@ def cases() -> Iterator[Case]:
     head, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in TABLE.split("\n") if line
     ]
-    for asked, *cells in rows:
-        mode, _, align = asked.partition(", ")
-        said = {"true": (True, None), "false": (False,), "": (True, False, None)}[align]
+    for request, *cells in rows:
+        mode, _, align = request.partition(", ")
+        flags = {"true": (True, None), "false": (False,), "": (True, False, None)}[align]
         for state, cell in zip(head[1:], cells, strict=True):
             meant = cells[0] if cell == "same" else cell
-            yield from (Case(mode, one, state, *read(meant, state)) for one in said)
+            yield from (Case(mode, one, state, *read(meant, state)) for one in flags)
 
 
 def read(cell: str, state: str) -> tuple[str | None, str]:
@@ -139,33 +139,33 @@ def test_the_table_has_all_that_can_be_asked() -> None:
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.mode}, {case[1]}, {case.state}")
 def test_a_task_goes_the_way_of_the_table(case: Case) -> None:
-    told = Told(case)
-    check_lookups(case, told)
-    check_outcome(case, told)
+    outputs = Told(case)
+    check_lookups(case, outputs)
+    check_outcome(case, outputs)
     computed = case.act in ("compute", "dispatch")
-    assert len(told.of("sap.inbox")) == computed
-    answer = told.of("sap.acks")[-1]["rule"]
+    assert len(outputs.of("sap.inbox")) == computed
+    answer = outputs.of("sap.acks")[-1]["rule"]
     assert answer == ("accepted" if computed else "task_closed"), "what the agent's result gets"
-    versions = [record["version"] for record in told.all_of("sap.cache")]
+    versions = [record["version"] for record in outputs.all_of("sap.cache")]
     assert versions == list(range(1, case.stored + (case.act == "compute") + 1))
     ways = {"hit": "hit", "dispatch": "none"}
-    assert told.of("sap.task-states")[-1]["cacheState"] == ways.get(case.act, "missed")
+    assert outputs.of("sap.task-states")[-1]["cacheState"] == ways.get(case.act, "missed")
 
 
-def check_lookups(case: Case, told: Told) -> None:
-    wanted: list[tuple[str, bool]] = [] if case.verdict is None else [(case.verdict, False)]
+def check_lookups(case: Case, outputs: Told) -> None:
+    expected: list[tuple[str, bool]] = [] if case.verdict is None else [(case.verdict, False)]
     if case.act == "compute":
-        wanted = [(str(case.verdict), True), ("stored", False)]
-    found = [(one["verdict"], one["leader"]) for one in told.of("sap.verdicts")]
-    assert found == wanted
-    asked = [one["op"] for one in told.of("sap.lookups")]
-    assert asked == ["READ", "STORE"][: len(wanted)]
+        expected = [(str(case.verdict), True), ("stored", False)]
+    actual = [(one["verdict"], one["leader"]) for one in outputs.of("sap.verdicts")]
+    assert actual == expected
+    ops = [one["op"] for one in outputs.of("sap.lookups")]
+    assert ops == ["READ", "STORE"][: len(expected)]
 
 
-def check_outcome(case: Case, told: Told) -> None:
-    (outcome,) = told.of("sap.outcomes")
+def check_outcome(case: Case, outputs: Told) -> None:
+    (outcome,) = outputs.of("sap.outcomes")
     evidence, rule = outcome["constitutionalEvidence"], outcome["meta"]["headrace"]["rule"]
-    key = told.of("sap.acks")[0]["accepted"]["cacheKey"]
+    key = outputs.of("sap.acks")[0]["accepted"]["cacheKey"]
     use: Json = {"hit": False} if case.act == "dispatch" else {"hit": False, "cacheKey": key}
     if case.act == "fail":
         assert (outcome["status"], rule) == ("FAILED", "cache_only_miss")

@@ -33,8 +33,8 @@ def final(
     **more: Any,
 ) -> Evaluation:
     """Evaluate an output, or whatever else is given."""
-    own = {"pressureLevel": level, "constraints": list(constraints), **(context or {})}
-    return evaluate(phase, own, **{"policy": {}, "constitution": by, **more})
+    whole_context = {"pressureLevel": level, "constraints": list(constraints), **(context or {})}
+    return evaluate(phase, whole_context, **{"policy": {}, "constitution": by, **more})
 
 
 def statuses(evaluation: Evaluation) -> dict[str, str]:

@@ -107,21 +107,21 @@ GIVEN = st.fixed_dictionaries(
 
 @settings(max_examples=example_count(200), deadline=None)
 @given(st.sampled_from(PHASES), _or_any(CONTEXTS), GIVEN, st.sampled_from([SHIPPED, OWN]))
-def test_total_and_pure(phase: str, context: Any, given: dict[str, Any], by: Any) -> None:
-    before = copy.deepcopy((context, given))
-    found = evaluate(phase, context, constitution=by, **given)
-    again = evaluate(phase, context, constitution=by, **given)
-    assert repr(found) == repr(again)
-    assert repr((context, given)) == repr(before)
-    assert found.alignment in ALIGNMENTS
-    assert all(check["status"] in STATUSES for check in found.checks)
-    assert all(violation["severity"] in SEVERITIES for violation in found.violations)
-    names = [check["principle"] for check in found.checks]
+def test_total_and_pure(phase: str, context: Any, arguments: dict[str, Any], by: Any) -> None:
+    before = copy.deepcopy((context, arguments))
+    evaluation = evaluate(phase, context, constitution=by, **arguments)
+    again = evaluate(phase, context, constitution=by, **arguments)
+    assert repr(evaluation) == repr(again)
+    assert repr((context, arguments)) == repr(before)
+    assert evaluation.alignment in ALIGNMENTS
+    assert all(check["status"] in STATUSES for check in evaluation.checks)
+    assert all(violation["severity"] in SEVERITIES for violation in evaluation.violations)
+    names = [check["principle"] for check in evaluation.checks]
     assert len(set(names)) == len(names)
-    assert found.steps[-1]["vote"] == found.alignment
-    combined = combine(found, given["checks"], context)
-    assert ALIGNMENTS.index(combined.alignment) >= ALIGNMENTS.index(found.alignment)
-    assert status_after("RUNNING", found.alignment)[0] in ("RUNNING", "FAILED")
+    assert evaluation.steps[-1]["vote"] == evaluation.alignment
+    combined = combine(evaluation, arguments["checks"], context)
+    assert ALIGNMENTS.index(combined.alignment) >= ALIGNMENTS.index(evaluation.alignment)
+    assert status_after("RUNNING", evaluation.alignment)[0] in ("RUNNING", "FAILED")
 
 
 SECRETS = [
@@ -149,14 +149,14 @@ def test_evidence_never_holds_the_text_that_was_found(
     }
     contract = {"schema": {"additionalProperties": {"additionalProperties": {"type": "null"}}}}
     for by in (SHIPPED, OWN):
-        found = evaluate(
+        evaluation = evaluate(
             "final", context, policy={}, constitution=by, output=output, contract=contract
         )
-        told = {check["principle"]: check["notes"] for check in found.checks}
+        notes = {check["principle"]: check["notes"] for check in evaluation.checks}
         if secret not in ("heron", "bbbb"):
-            assert secret not in repr((told, found.violations, found.steps))
+            assert secret not in repr((notes, evaluation.violations, evaluation.steps))
         elif by is OWN:
-            assert secret not in told["denylist" if secret == "heron" else "constraint:own"]
+            assert secret not in notes["denylist" if secret == "heron" else "constraint:own"]
 
 
 def test_deep_and_wide_values() -> None:
@@ -165,7 +165,7 @@ def test_deep_and_wide_values() -> None:
         deep = [deep]
     context = {"pressureLevel": "deliberated", "constraints": ["No PII"]}
     for value in (deep, [0] * 200_000):
-        found = evaluate(
+        evaluation = evaluate(
             "final",
             context,
             policy={},
@@ -173,5 +173,5 @@ def test_deep_and_wide_values() -> None:
             output=value,
             contract={"schema": {"type": "array"}},
         )
-        assert found.alignment in ALIGNMENTS
-    assert canonical_json(found.steps)
+        assert evaluation.alignment in ALIGNMENTS
+    assert canonical_json(evaluation.steps)

@@ -69,13 +69,13 @@ def test_texts_that_are_not(text: str) -> None:
 
 
 def test_groups_are_parameters() -> None:
-    for text, said in (
+    for text, expected in (
         ("At most 500 tokens", {"tokens": "500"}),
         ("Never mention  ACME   Corp!", {"term": "acme corp"}),
     ):
         matched = SHIPPED.match(text)
         assert matched is not None
-        assert matched.params == said
+        assert matched.params == expected
 
 
 def test_what_is_shipped() -> None:
@@ -128,9 +128,9 @@ def test_the_first_entry_that_matches_wins() -> None:
 
 
 def test_principles_take_the_defaults_of_their_file() -> None:
-    own = constitution('[defaults]\nthreshold = 7\non_exceed = "escalate"\n[principles.a]\n')
-    assert (own.threshold("a"), own.on_exceed("a"), own.threshold("b")) == (7, "escalate", 7)
-    assert list(own.principles) == ["a"]
+    by = constitution('[defaults]\nthreshold = 7\non_exceed = "escalate"\n[principles.a]\n')
+    assert (by.threshold("a"), by.on_exceed("a"), by.threshold("b")) == (7, "escalate", 7)
+    assert list(by.principles) == ["a"]
 
 
 WRONG = {
@@ -179,10 +179,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_file_that_is_wrong_stops_the_service(name: str, tmp_path: Path) -> None:
-    text, said = WRONG[name]
+    text, message = WRONG[name]
     path = tmp_path / "own.toml"
     path.write_text(text)
-    with pytest.raises(SettingsError, match=said) as caught:
+    with pytest.raises(SettingsError, match=message) as caught:
         load(path)
     assert str(path) in str(caught.value)
 

@@ -37,8 +37,8 @@ def status(schema: Any, output: Any) -> str:
     ],
 )
 def test_format(name: Any, output: Any, expected: str | None) -> None:
-    found = contract_results({"format": name}, output)
-    assert (found["contract:format"].status if found else None) == expected
+    checks = contract_results({"format": name}, output)
+    assert (checks["contract:format"].status if checks else None) == expected
 
 
 @pytest.mark.parametrize(

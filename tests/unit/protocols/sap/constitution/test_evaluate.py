@@ -46,18 +46,18 @@ def _example(level: str = "consulted", text: str = "Ring Ana", tokens_in: int = 
 
 
 def test_the_example() -> None:
-    found = _example(text="Ring Ana on +372 5550 1234")
-    assert [(c["principle"], c["status"], c["notes"]) for c in found.checks] == [
+    evaluation = _example(text="Ring Ana on +372 5550 1234")
+    assert [(c["principle"], c["status"], c["notes"]) for c in evaluation.checks] == [
         ("systems_over_willpower", "PASS", "63 > 50"),
         ("budget:tokens", "PASS", "815 ≤ 900"),
         ("constraint:no_pii", "FAIL", "phone at /text"),
         ("constraint:citations_required", "PASS", "1 ≥ 1"),
         (COURTEOUS, "UNCHECKED", "Keep it courteous"),
     ]
-    assert found.violations == [
+    assert evaluation.violations == [
         {"principle": "constraint:no_pii", "severity": "high", "evidence": "phone at /text"}
     ]
-    assert status_after("SUCCEEDED", found.alignment) == ("FAILED", "alignment_refused")
+    assert status_after("SUCCEEDED", evaluation.alignment) == ("FAILED", "alignment_refused")
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_votes_of_reported_violations(severity: str, risk: str | None) -> None:
     reported = [{"principle": "p", "severity": severity, "evidence": "e"}]
     for level in LEVELS:
         for phase in PHASES:
-            found = final(level=level, phase=phase, context=context, violations=reported)
-            assert found.alignment == ("VALID" if phase == "task" else expected)
-            assert found.violations == []
+            evaluation = final(level=level, phase=phase, context=context, violations=reported)
+            assert evaluation.alignment == ("VALID" if phase == "task" else expected)
+            assert evaluation.violations == []
     assert VOTES[severity][RISKS.index(risk or "medium")] == expected
 
 
@@ -103,7 +103,7 @@ def test_a_pressure_above_its_threshold(
     severity: str, risk: str, status: str, level: str, phase: str
 ) -> None:
     by = constitution(f'[principles.p]\nthreshold = 50\nseverity = "{severity}"')
-    found = final(
+    evaluation = final(
         by=by,
         level=level,
         phase=phase,
@@ -111,14 +111,16 @@ def test_a_pressure_above_its_threshold(
         checks=[{"principle": "p", "status": status}],
     )
     if level == "instant" or phase in ("partial", "task"):
-        assert (found.checks, found.alignment) == ([], "VALID")
+        assert (evaluation.checks, evaluation.alignment) == ([], "VALID")
         return
-    assert statuses(found) == {"p": status}
+    assert statuses(evaluation) == {"p": status}
     vote = VOTE[severity, risk] if status == "FAIL" else "VALID"
     if status == "UNCHECKED" and level == "deliberated":
         vote = "ESCALATE"
-    assert found.alignment == vote
-    assert [v["severity"] for v in found.violations] == ([severity] if status == "FAIL" else [])
+    assert evaluation.alignment == vote
+    assert [v["severity"] for v in evaluation.violations] == (
+        [severity] if status == "FAIL" else []
+    )
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -126,29 +128,29 @@ def test_a_pressure_above_its_threshold(
 def test_a_principle_that_escalates(phase: str, level: str) -> None:
     by = constitution('[principles.p]\nthreshold = 50\non_exceed = "escalate"')
     context = {"pressure": {"p": 51}}
-    found = final(by=by, level=level, phase=phase, context=context)
+    evaluation = final(by=by, level=level, phase=phase, context=context)
     looked = level != "instant" and phase != "partial"
-    assert statuses(found) == ({"p": "FAIL"} if looked else {})
-    assert found.alignment == ("ESCALATE" if looked else "VALID")
-    assert found.violations == []
+    assert statuses(evaluation) == ({"p": "FAIL"} if looked else {})
+    assert evaluation.alignment == ("ESCALATE" if looked else "VALID")
+    assert evaluation.violations == []
 
 
 def test_principles_come_in_the_order_of_the_task_then_by_code_point() -> None:
-    found = final(
+    evaluation = final(
         context={
             "principles": ["z", "absent", "b"],
             "pressure": {"b": 99, "d": 99, "z": 99, "a": 99, "low": 60},
         }
     )
-    assert list(statuses(found).items()) == [(name, "UNCHECKED") for name in "zbad"]
-    assert found.alignment == "VALID"
+    assert list(statuses(evaluation).items()) == [(name, "UNCHECKED") for name in "zbad"]
+    assert evaluation.alignment == "VALID"
 
 
 def test_the_worst_of_the_reported_checks_counts() -> None:
     checks = [{"principle": "p", "status": s} for s in ("PASS", "FAIL", "UNCHECKED")]
-    found = final(context={"pressure": {"p": 61}}, checks=checks)
-    assert statuses(found) == {"p": "FAIL"}
-    assert [v["principle"] for v in found.violations] == ["p"]
+    evaluation = final(context={"pressure": {"p": 61}}, checks=checks)
+    assert statuses(evaluation) == {"p": "FAIL"}
+    assert [v["principle"] for v in evaluation.violations] == ["p"]
 
 
 def test_other_reported_failures_are_violations_of_medium_severity() -> None:
@@ -160,10 +162,10 @@ def test_other_reported_failures_are_violations_of_medium_severity() -> None:
     ]
     for risk, vote in (("low", "ESCALATE"), ("medium", "VALID")):
         context = {"pressure": {"under": 60}, "riskTolerance": risk}
-        found = final(context=context, checks=checks)
-        assert statuses(found) == {"under": "FAIL", "other": "FAIL"}
-        assert [v["severity"] for v in found.violations] == ["medium", "medium"]
-        assert found.alignment == vote
+        evaluation = final(context=context, checks=checks)
+        assert statuses(evaluation) == {"under": "FAIL", "other": "FAIL"}
+        assert [v["severity"] for v in evaluation.violations] == ["medium", "medium"]
+        assert evaluation.alignment == vote
     assert final(level="instant", checks=checks).checks == []
 
 
@@ -179,12 +181,12 @@ def test_learned_thresholds_come_first() -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_contract_is_checked_at_every_level(phase: str, level: str) -> None:
     contract = {"format": "text", "schema": {"type": "string"}}
-    found = final(level=level, phase=phase, contract=contract, output=1)
+    evaluation = final(level=level, phase=phase, contract=contract, output=1)
     whole = phase in ("final", "cached")
     names = ["contract:format", "contract:schema"] if whole else []
-    assert list(statuses(found)) == names
-    assert found.alignment == ("NON_CONSTITUTIONAL" if whole else "VALID")
-    assert [v["severity"] for v in found.violations] == ["high"] * len(names)
+    assert list(statuses(evaluation)) == names
+    assert evaluation.alignment == ("NON_CONSTITUTIONAL" if whole else "VALID")
+    assert [v["severity"] for v in evaluation.violations] == ["high"] * len(names)
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -201,52 +203,52 @@ def test_constraints_run_in_their_phases(phase: str, level: str, hard: bool, on_
             phases='["task", "final"]',
         )
     )
-    found = final("This!", by=by, level=level, phase=phase, output="a@b.eu", payload="a@b.eu")
+    evaluation = final("This!", by=by, level=level, phase=phase, output="a@b.eu", payload="a@b.eu")
     runs = phase in ("task", "final") and (hard or level != "instant")
-    assert statuses(found) == ({"constraint:own": "FAIL"} if runs else {})
-    assert found.alignment == (on_fail if runs else "VALID")
-    assert [v["severity"] for v in found.violations] == (["low"] if runs else [])
+    assert statuses(evaluation) == ({"constraint:own": "FAIL"} if runs else {})
+    assert evaluation.alignment == (on_fail if runs else "VALID")
+    assert [v["severity"] for v in evaluation.violations] == (["low"] if runs else [])
 
 
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_unknown_constraints(phase: str, level: str) -> None:
-    found = final("Keep it courteous", level=level, phase=phase)
+    evaluation = final("Keep it courteous", level=level, phase=phase)
     looked = level != "instant" and phase in ("final", "cached")
-    assert statuses(found) == ({COURTEOUS: "UNCHECKED"} if looked else {})
-    assert found.alignment == ("ESCALATE" if looked and level == "deliberated" else "VALID")
+    assert statuses(evaluation) == ({COURTEOUS: "UNCHECKED"} if looked else {})
+    assert evaluation.alignment == ("ESCALATE" if looked and level == "deliberated" else "VALID")
 
 
 def test_of_two_checks_with_one_name_the_worse_stays() -> None:
     for texts in (("at most 5 tokens", "max 9 tokens"), ("max 9 tokens", "at most 5 tokens")):
-        found = final(*texts, metrics={"tokens": 7})
-        assert statuses(found) == {"constraint:max_tokens": "FAIL"}
-        assert found.checks[0]["notes"] == "tokens 7 > 5"
-        assert len(found.violations) == 1
+        evaluation = final(*texts, metrics={"tokens": 7})
+        assert statuses(evaluation) == {"constraint:max_tokens": "FAIL"}
+        assert evaluation.checks[0]["notes"] == "tokens 7 > 5"
+        assert len(evaluation.violations) == 1
 
 
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_learned_checks_only_escalate(phase: str, level: str) -> None:
     policy = {"extraChecks": ["no_pii", "citations_required"]}
-    found = final(level=level, phase=phase, output="a@b.eu", policy=policy)
+    evaluation = final(level=level, phase=phase, output="a@b.eu", policy=policy)
     runs = level != "instant" and phase in ("final", "cached")
     names = ["learned:citations_required", "learned:no_pii"] if runs else []
-    assert list(statuses(found)) == names
-    assert found.alignment == ("ESCALATE" if runs else "VALID")
-    assert [v["severity"] for v in found.violations] == (["medium", "high"] if runs else [])
+    assert list(statuses(evaluation)) == names
+    assert evaluation.alignment == ("ESCALATE" if runs else "VALID")
+    assert [v["severity"] for v in evaluation.violations] == (["medium", "high"] if runs else [])
 
 
 def test_a_learned_check_that_the_task_states_runs_once() -> None:
     policy = {"extraChecks": ["no_pii"]}
-    found = final("No PII", output="a@b.eu", policy=policy)
-    assert statuses(found) == {"constraint:no_pii": "FAIL"}
-    assert found.alignment == "NON_CONSTITUTIONAL"
+    evaluation = final("No PII", output="a@b.eu", policy=policy)
+    assert statuses(evaluation) == {"constraint:no_pii": "FAIL"}
+    assert evaluation.alignment == "NON_CONSTITUTIONAL"
 
 
 def test_a_learned_check_that_is_no_more() -> None:
-    found = final(policy={"extraChecks": ["gone"]})
-    assert statuses(found) == {"learned:gone": "UNCHECKED"}
+    evaluation = final(policy={"extraChecks": ["gone"]})
+    assert statuses(evaluation) == {"learned:gone": "UNCHECKED"}
 
 
 @pytest.mark.parametrize("pattern", ["[" + "a" * 60_000, "(?P<" + "a" * 60_000])
@@ -254,24 +256,24 @@ def test_findings_fit_an_outcome(pattern: str) -> None:
     """Whatever an issuer writes: names have at most 1024 characters, notes 4000 (spec 2.2)."""
     contract = {"schema": {"pattern": pattern}}
     budget = {"b" * 5000: 1}
-    found = final("follow the output contract", contract=contract, budget=budget, output="x")
-    assert [check["status"] for check in found.checks] == ["UNCHECKED"] * 3
-    for check in found.checks:
+    evaluation = final("follow the output contract", contract=contract, budget=budget, output="x")
+    assert [check["status"] for check in evaluation.checks] == ["UNCHECKED"] * 3
+    for check in evaluation.checks:
         assert len(check["principle"]) <= 1024
         assert len(check["notes"]) <= 4000
 
 
 def test_steps_tell_everything_in_order() -> None:
-    found = _example(level="deliberated")
-    assert [step["step"] for step in found.steps] == [1, 4, 6, 6, 6, 8]
-    assert found.steps[-1] == {
+    evaluation = _example(level="deliberated")
+    assert [step["step"] for step in evaluation.steps] == [1, 4, 6, 6, 6, 8]
+    assert evaluation.steps[-1] == {
         "step": 8,
         "name": "sum",
         "status": None,
         "notes": f"not checked: {COURTEOUS}",
         "vote": "ESCALATE",
     }
-    assert max((step["vote"] for step in found.steps), key=RANK.index) == found.alignment
+    assert max((step["vote"] for step in evaluation.steps), key=RANK.index) == evaluation.alignment
 
 
 def test_combined_evidence() -> None:
@@ -291,8 +293,8 @@ def test_combined_evidence() -> None:
     assert combined.checks == [*evaluation.checks, evidence["policyChecks"][1]]
     assert combined.violations == [violation, {**violation, "severity": "low"}]
     assert combined.pressureReadings == {"p": 1}
-    own = combine(evaluation, {**evidence, "pressureReadings": {"q": 2}}, context)
-    assert own.pressureReadings == {"q": 2}
+    with_readings = combine(evaluation, {**evidence, "pressureReadings": {"q": 2}}, context)
+    assert with_readings.pressureReadings == {"q": 2}
 
 
 def test_evidence_when_nothing_was_evaluated() -> None:

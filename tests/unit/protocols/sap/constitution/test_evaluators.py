@@ -16,17 +16,17 @@ OWN = "constraint:own"
     [([], "FAIL"), (["lib:17"], "PASS"), (["", " \u00a0"], "FAIL"), ([" ", "a"], "PASS")],
 )
 def test_citations(citations: list[str], expected: str) -> None:
-    found = statuses(final("cite sources", output="x", citations=citations))
-    assert found == {"constraint:citations_required": expected}
+    results = statuses(final("cite sources", output="x", citations=citations))
+    assert results == {"constraint:citations_required": expected}
 
 
-@pytest.mark.parametrize(("given", "expected"), [(2, "FAIL"), (3, "PASS")])
-def test_the_least_number_of_citations(given: int, expected: str) -> None:
+@pytest.mark.parametrize(("count", "expected"), [(2, "FAIL"), (3, "PASS")])
+def test_the_least_number_of_citations(count: int, expected: str) -> None:
     by = constitution(entry("citations", "min = 3"))
-    assert statuses(final("this", by=by, citations=["a"] * given)) == {OWN: expected}
-    said = constitution(entry("citations", match="['this (?P<min>.+)']"))
-    assert statuses(final("this 3", by=said, citations=["a"] * given)) == {OWN: expected}
-    assert statuses(final("this many", by=said)) == {OWN: "UNCHECKED"}
+    assert statuses(final("this", by=by, citations=["a"] * count)) == {OWN: expected}
+    matched = constitution(entry("citations", match="['this (?P<min>.+)']"))
+    assert statuses(final("this 3", by=matched, citations=["a"] * count)) == {OWN: expected}
+    assert statuses(final("this many", by=matched)) == {OWN: "UNCHECKED"}
 
 
 BUDGETS: list[tuple[str, float, dict[str, Any], str, str]] = [
@@ -71,9 +71,11 @@ def test_numeric_members_of_a_budget() -> None:
 
 def test_a_budget_over_escalates_whatever_the_risk() -> None:
     for risk in ("low", "medium", "high"):
-        found = final(budget={"tokens": 1}, metrics={"tokens": 2}, context={"riskTolerance": risk})
-        assert found.alignment == "ESCALATE"
-        assert found.violations == [
+        evaluation = final(
+            budget={"tokens": 1}, metrics={"tokens": 2}, context={"riskTolerance": risk}
+        )
+        assert evaluation.alignment == "ESCALATE"
+        assert evaluation.violations == [
             {"principle": "budget:tokens", "severity": "high", "evidence": "2 > 1"}
         ]
 
@@ -99,20 +101,20 @@ def test_budgets_in_texts(text: str, metrics: dict[str, Any], expected: dict[str
 @pytest.mark.parametrize(("calls", "expected"), [(3, "PASS"), (4, "FAIL"), ("4", "UNCHECKED")])
 def test_budgets_of_an_operator(calls: Any, expected: str) -> None:
     """A metric of any name may be bounded, by the file or by the text of a constraint."""
-    said = constitution(entry("budget", match=r"['at most (?P<calls>\d+) calls']"))
+    matched = constitution(entry("budget", match=r"['at most (?P<calls>\d+) calls']"))
     metrics = {"calls": calls, "tokens": 1}
-    assert statuses(final("at most 3 calls", by=said, metrics=metrics)) == {OWN: expected}
+    assert statuses(final("at most 3 calls", by=matched, metrics=metrics)) == {OWN: expected}
     fixed = constitution(entry("budget", "calls = 3, tokens = 1"))
-    found = final("this", by=fixed, metrics=metrics)
-    assert statuses(found) == {OWN: expected}
-    assert found.checks[0]["notes"].startswith("tokens 1 ≤ 1, calls ")
+    evaluation = final("this", by=fixed, metrics=metrics)
+    assert statuses(evaluation) == {OWN: expected}
+    assert evaluation.checks[0]["notes"].startswith("tokens 1 ≤ 1, calls ")
 
 
 DENIED = constitution('[denylist]\nterms = ["Project  Heron", "c++", "STRASSE"]')
 
 
 @pytest.mark.parametrize(
-    ("text", "held"),
+    ("text", "is_denied"),
     [
         ("about project heron.", True),
         ("ABOUT PROJECT\n\t HERON", True),
@@ -126,21 +128,21 @@ DENIED = constitution('[denylist]\nterms = ["Project  Heron", "c++", "STRASSE"]'
         ("", False),
     ],
 )
-def test_denylist(text: str, held: bool) -> None:
-    alignment = "NON_CONSTITUTIONAL" if held else "VALID"
+def test_denylist(text: str, is_denied: bool) -> None:
+    alignment = "NON_CONSTITUTIONAL" if is_denied else "VALID"
     for level in ("instant", "consulted", "deliberated"):
-        found = final(by=DENIED, level=level, output={"a": [text]})
-        assert found.alignment == alignment
-        assert statuses(found) == {"denylist": "FAIL" if held else "PASS"}
-        asked = final(by=DENIED, level=level, payload={"a": text}, phase="task")
-        assert asked.alignment == alignment
+        evaluation = final(by=DENIED, level=level, output={"a": [text]})
+        assert evaluation.alignment == alignment
+        assert statuses(evaluation) == {"denylist": "FAIL" if is_denied else "PASS"}
+        task_evaluation = final(by=DENIED, level=level, payload={"a": text}, phase="task")
+        assert task_evaluation.alignment == alignment
     assert final(by=DENIED, payload=text, output="").alignment == "VALID"
 
 
 def test_a_denied_name_is_not_told() -> None:
-    found = final(by=DENIED, output={"a": {"project heron": {"b": 1}}})
-    assert found.violations[0]["evidence"] == "denylisted term at /a/…"
-    assert found.violations[0]["severity"] == "critical"
+    evaluation = final(by=DENIED, output={"a": {"project heron": {"b": 1}}})
+    assert evaluation.violations[0]["evidence"] == "denylisted term at /a/…"
+    assert evaluation.violations[0]["severity"] == "critical"
 
 
 def test_mentions() -> None:
@@ -150,9 +152,9 @@ def test_mentions() -> None:
 
 
 def test_without_terms_nothing_is_checked() -> None:
-    found = final("no banned words", output="x")
-    assert statuses(found) == {"constraint:no_denylisted": "UNCHECKED"}
-    assert statuses(final("no banned words", payload="x", phase="task")) == statuses(found)
+    evaluation = final("no banned words", output="x")
+    assert statuses(evaluation) == {"constraint:no_denylisted": "UNCHECKED"}
+    assert statuses(final("no banned words", payload="x", phase="task")) == statuses(evaluation)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +172,9 @@ def test_without_terms_nothing_is_checked() -> None:
 )
 def test_patterns(evaluator: str, output: Any, expected: str) -> None:
     by = constitution(entry(evaluator, r"pattern = 'internal-\d+'"))
-    found = final("this", by=by, output=output)
-    assert statuses(found) == {OWN: expected}
-    assert "internal-" not in found.checks[0]["notes"]
+    evaluation = final("this", by=by, output=output)
+    assert statuses(evaluation) == {OWN: expected}
+    assert "internal-" not in evaluation.checks[0]["notes"]
 
 
 @pytest.mark.timeout(20)
@@ -192,5 +194,5 @@ def test_patterns_take_linear_time() -> None:
     ],
 )
 def test_the_contract_as_a_constraint(output: Any, contract: Any, expected: str) -> None:
-    found = statuses(final("follow the output contract", output=output, contract=contract))
-    assert found["constraint:output_contract"] == expected
+    results = statuses(final("follow the output contract", output=output, contract=contract))
+    assert results["constraint:output_contract"] == expected

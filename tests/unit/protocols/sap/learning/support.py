@@ -122,8 +122,8 @@ class Bench(Harness):
     def basis(self, number: int) -> dict[str, Any]:
         row = self.version(number)
         assert row is not None
-        found: dict[str, Any] = parse_ijson(row["basis_json"])
-        return found
+        row_basis: dict[str, Any] = parse_ijson(row["basis_json"])
+        return row_basis
 
     def bytes(self) -> dict[str, dict[str, bytes]]:
         """Every row of every table."""

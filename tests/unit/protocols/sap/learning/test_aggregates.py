@@ -77,8 +77,8 @@ def test_operators_count() -> None:
 
 def test_of_two_findings_of_one_name_the_worse_counts() -> None:
     bench = Bench()
-    found = [check("a"), check("a", "FAIL"), check("a", "UNCHECKED")]
-    bench.each(outcome(1, policyChecks=found))
+    checks = [check("a"), check("a", "FAIL"), check("a", "UNCHECKED")]
+    bench.each(outcome(1, policyChecks=checks))
     assert bench.learned()["checkCounts"] == {"a": {"pass": 0, "fail": 1, "unchecked": 0}}
 
 
@@ -92,10 +92,10 @@ def test_fifty_citations_are_kept_and_their_counts_are_exact() -> None:
     bench = Bench()
     names = [f"lib:{i:03}" for i in range(60)]
     bench.each(outcome(1, citations=names), outcome(2, citations=names[55:]))
-    shown = bench.learned()["citationCounts"]
-    assert len(shown) == 50
-    assert {name: shown[name] for name in names[55:]} == dict.fromkeys(names[55:], 2)
-    assert set(shown) == {*names[:45], *names[55:]}
+    counts = bench.learned()["citationCounts"]
+    assert len(counts) == 50
+    assert {name: counts[name] for name in names[55:]} == dict.fromkeys(names[55:], 2)
+    assert set(counts) == {*names[:45], *names[55:]}
     bench.each(outcome(3, citations=[names[54]]), outcome(4, citations=[names[54]]))
     assert bench.learned()["citationCounts"][names[54]] == 3
 

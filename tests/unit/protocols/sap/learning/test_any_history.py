@@ -65,7 +65,7 @@ OPERATORS = st.fixed_dictionaries(
         "fingerprint": st.sampled_from(["e0.a", "e0.b"]),
     }
 )
-COMPLAINTS = OPERATORS.map(lambda said: said | {"cacheHit": True, "rating": 1})
+COMPLAINTS = OPERATORS.map(lambda members: members | {"cacheHit": True, "rating": 1})
 VARIED = st.tuples(st.sampled_from("jk"), st.integers(4, 6), st.integers(5, 7), st.just("o"))
 BURSTS = st.lists(
     st.tuples(st.integers(1, 30), OUTCOMES) | OPERATORS | COMPLAINTS | VARIED, max_size=10
@@ -77,8 +77,8 @@ def signals_of(bursts: Sequence[Any]) -> list[AvroValue]:
     signals: list[AvroValue] = []
     for burst in bursts:
         if isinstance(burst, dict):
-            said = {k: v for k, v in burst.items() if k != "kind"}
-            signals.append(operator(len(signals), burst["kind"], **said))
+            signal_members = {k: v for k, v in burst.items() if k != "kind"}
+            signals.append(operator(len(signals), burst["kind"], **signal_members))
         elif isinstance(burst[0], int):
             many, members = burst
             signals += [outcome(len(signals) + i, **members) for i in range(many)]
@@ -106,11 +106,11 @@ def test_batches_and_restarts_change_nothing(bursts: list[Any], data: st.DataObj
     signals = signals_of(bursts)
     alone, batched = Bench(), Bench()
     alone.each(*signals)
-    rest = signals
-    while rest:
-        size = data.draw(st.integers(1, len(rest)))
-        batched.batch(*rest[:size])
-        rest = rest[size:]
+    remaining = signals
+    while remaining:
+        size = data.draw(st.integers(1, len(remaining)))
+        batched.batch(*remaining[:size])
+        remaining = remaining[size:]
     assert batched.bytes() == alone.bytes()
 
 
@@ -180,7 +180,7 @@ def _totals(computed: Sequence[AvroValue]) -> dict[str, Any]:
 def _bins(computed: Sequence[AvroValue], name: str) -> list[dict[str, int]]:
     """The bins of 33, 47 and 52 that a threshold of 50 or 60 looks at."""
     low_of = {33.0: 30, 47: 45, 52: 50}
-    asked = range(30, 60, 5) if name == PRINCIPLES[0] else range(40, 70, 5)
+    lows = range(30, 60, 5) if name == PRINCIPLES[0] else range(40, 70, 5)
     counts: dict[int, list[bool]] = {}
     for one in computed:
         if name in one["pressure"]:
@@ -190,5 +190,5 @@ def _bins(computed: Sequence[AvroValue], name: str) -> list[dict[str, int]]:
     return [
         {"low": low, "n": len(fails), "f": sum(fails)}
         for low, fails in sorted(counts.items())
-        if low in asked
+        if low in lows
     ]

@@ -76,8 +76,8 @@ def test_only_passes_and_failures_of_constraints_are_answers() -> None:
         "systems_over_willpower": "FAIL",
         "constraint:text:0123456789abcdef": "FAIL",
     }
-    found = list(answers(checks))
-    assert found == [("no_pii", False), ("no_pii", True), ("text:0123456789abcdef", True)]
+    results = list(answers(checks))
+    assert results == [("no_pii", False), ("no_pii", True), ("text:0123456789abcdef", True)]
 
 
 @given(st.lists(st.booleans(), max_size=400), st.integers(1, 30))

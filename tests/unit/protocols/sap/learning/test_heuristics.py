@@ -82,12 +82,12 @@ def test_every_operator_signal_derives(kind: str) -> None:
     bench = Bench()
     bench.each(*stated(20, 4))
     assert bench.versions() == []
-    said: dict[str, dict[str, Any]] = {
+    members: dict[str, dict[str, Any]] = {
         "rating": {"rating": 4},
         "note": {"note": "hm"},
         "approval": {"decision": "approved"},
     }
-    bench.each(operator(30, kind, **said[kind]))
+    bench.each(operator(30, kind, **members[kind]))
     assert bench.newest()["extraChecks"] == ["no_pii"]
     assert bench.basis(1)["trigger"] == "operator"
 
@@ -118,9 +118,9 @@ def test_a_row_says_where_it_comes_from_and_rows_form_a_chain() -> None:
     assert second["cause"] == "sap.learning-signals/0/49"
     assert second["derivedAt"] == START_MS + 49
     for row in (first, second):
-        shown = to_json(SAP_HEURISTICS_TABLE.record, row)
-        assert shown["basis"] == parse_ijson(row["basis_json"])
-        assert shown.pop("sha256") == sha256_hex(canonical_json(shown))
+        row_json = to_json(SAP_HEURISTICS_TABLE.record, row)
+        assert row_json["basis"] == parse_ijson(row["basis_json"])
+        assert row_json.pop("sha256") == sha256_hex(canonical_json(row_json))
 
 
 def test_a_version_after_the_first_replaces_the_one_before() -> None:

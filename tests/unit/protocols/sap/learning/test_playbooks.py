@@ -27,7 +27,7 @@ def approved(n: int = 500) -> AvroValue:
 
 
 @pytest.mark.parametrize(
-    ("successes", "failures", "said", "active"),
+    ("successes", "failures", "signals", "active"),
     [
         (5, 0, [approved()], True),
         (4, 0, [approved()], False),
@@ -43,10 +43,10 @@ def approved(n: int = 500) -> AvroValue:
     ],
 )
 def test_when_a_playbook_qualifies(
-    successes: int, failures: int, said: list[AvroValue], active: bool
+    successes: int, failures: int, signals: list[AvroValue], active: bool
 ) -> None:
     bench = Bench()
-    bench.each(*said, *tried(successes, failures))
+    bench.each(*signals, *tried(successes, failures))
     book = bench.playbook()
     assert (book is not None and book["active"]) is active
 
@@ -73,9 +73,9 @@ def test_what_a_playbook_says() -> None:
     assert book["requiredChecks"] == ["a", "b"]
     assert book["metricMeans"] == {"tokens": 0.12}
     assert book["notes"] == [f"n{i}" for i in range(2, 12)]
-    shown = to_json(SAP_KNOWLEDGE_TABLE.record, book)
-    kept = {name: member for name, member in shown.items() if member is not None}
-    assert kept.pop("sha256") == sha256_hex(canonical_json(kept))
+    book_json = to_json(SAP_KNOWLEDGE_TABLE.record, book)
+    present = {name: member for name, member in book_json.items() if member is not None}
+    assert present.pop("sha256") == sha256_hex(canonical_json(present))
 
 
 def test_a_playbook_derives_from_its_best_task() -> None:
@@ -101,9 +101,9 @@ def test_it_is_written_again_as_the_outcomes_double_and_after_operators() -> Non
         if bench.playbook() != before:
             written.append(n)
     assert written == [5, 10, 20, 40]
-    for kind, said in (("note", {"note": "x"}), ("rating", {"rating": 5})):
+    for kind, members in (("note", {"note": "x"}), ("rating", {"rating": 5})):
         before = bench.playbook()
-        bench.each(operator(7, kind, **said))
+        bench.each(operator(7, kind, **members))
         assert before is not None
         assert bench.playbook() != before
     book = bench.playbook()

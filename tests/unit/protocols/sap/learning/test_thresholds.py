@@ -100,9 +100,9 @@ def test_never_above_a_hundred(base: float, threshold: float | None) -> None:
 
 def test_a_basis_has_the_bins_it_asks_and_no_others() -> None:
     every = {f"b{low}": (1, 0) for low in range(0, 100, 5)}
-    asked = basis(bins(**every), 42, "check")
-    assert [one["low"] for one in asked["bins"]] == [20, 25, 30, 35, 40, 45]
-    assert (asked["base"], asked["onExceed"]) == (42, "check")
+    parsed = basis(bins(**every), 42, "check")
+    assert [one["low"] for one in parsed["bins"]] == [20, 25, 30, 35, 40, 45]
+    assert (parsed["base"], parsed["onExceed"]) == (42, "check")
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.booleans()), max_size=60))

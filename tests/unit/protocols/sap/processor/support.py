@@ -99,12 +99,12 @@ def signal(kind: str = "note", **changes: Any) -> Json:
         "operator": {"agentId": "ana", "agentKind": "user"},
         "kind": kind,
     }
-    own: Json = {
+    members: Json = {
         "rating": {"rating": 4},
         "approval": {"decision": "approved"},
         "note": {"note": "fine"},
     }
-    return merged({**value, **own.get(kind, {})}, changes)
+    return merged({**value, **members.get(kind, {})}, changes)
 
 
 class Bench(Harness):
@@ -168,9 +168,9 @@ class Bench(Harness):
 
     def hit(self, version: int = 1, age_s: int = 5, **members: Any) -> list[Sent]:
         """The cache answers with what another task has stored."""
-        return self.decide(self.found(version, age_s, **members))
+        return self.decide(self.hit_message(version, age_s, **members))
 
-    def found(self, version: int = 1, age_s: int = 5, **members: Any) -> Message:
+    def hit_message(self, version: int = 1, age_s: int = 5, **members: Any) -> Message:
         """That answer itself."""
         record = cached(self.of(SAP_LOOKUPS)[-1].value, version)
         more = {"version": version, "ageSec": age_s, "record": record, **members}
@@ -183,12 +183,12 @@ class Bench(Harness):
     def state(self) -> str:
         return str(self.row()["state"])
 
-    def shown(self, topic: Topic, sent: Iterable[Sent] | None = None) -> list[Json]:
+    def json_of(self, topic: Topic, sent: Iterable[Sent] | None = None) -> list[Json]:
         """What a topic got, as JSON: ever, or of `sent`."""
         return [one.json for one in self.of(topic, None if sent is None else list(sent))]
 
     def outcomes(self, sent: Iterable[Sent] | None = None) -> list[Json]:
-        return self.shown(SAP_OUTCOMES, sent)
+        return self.json_of(SAP_OUTCOMES, sent)
 
     @property
     def last(self) -> Json:
@@ -196,18 +196,18 @@ class Bench(Harness):
         return self.outcomes()[-1]
 
     def lookups(self, sent: Iterable[Sent] | None = None) -> list[Json]:
-        return self.shown(SAP_LOOKUPS, sent)
+        return self.json_of(SAP_LOOKUPS, sent)
 
     def inbox(self) -> list[Json]:
-        return self.shown(SAP_INBOX)
+        return self.json_of(SAP_INBOX)
 
     def learned(self) -> list[Json]:
-        return self.shown(SAP_LEARNING_SIGNALS)
+        return self.json_of(SAP_LEARNING_SIGNALS)
 
     def moves(self) -> list[tuple[str, str]]:
         """Every transition that was told to RTES."""
         payloads = [one.value["payload"][1] for one in self.of(RTES_RAW)]
-        return [(moved["from_state"], moved["to_state"]) for moved in payloads]
+        return [(payload["from_state"], payload["to_state"]) for payload in payloads]
 
     def edges(self, sent: Iterable[Sent] | None = None) -> set[tuple[str, str, str]]:
         chosen = None if sent is None else list(sent)
@@ -224,7 +224,7 @@ class Bench(Harness):
 
 def cached(lookup: AvroValue, version: int = 1) -> AvroValue:
     """A record of the cache that a lookup finds (Avro)."""
-    shown: Json = {
+    record: Json = {
         "cacheKey": lookup["cacheKey"],
         "version": version,
         "sapVersion": "2.0",
@@ -248,5 +248,5 @@ def cached(lookup: AvroValue, version: int = 1) -> AvroValue:
         "cause": "sap.lookups/0/0",
         "previousSha256": "0" * 64,
     }
-    shown["recordSha256"] = sap.record_sha256(shown)
-    return from_json("headrace.sap.SapCacheRecord", shown)
+    record["recordSha256"] = sap.record_sha256(record)
+    return from_json("headrace.sap.SapCacheRecord", record)

@@ -62,8 +62,8 @@ def heuristics(bench: Bench, version: int = 1, **members: object) -> None:
 
 def accepted(bench: Bench, n: int = 1, **changes: Any) -> Mapping[str, object]:
     ack = bench.task(task(taskId=uuid(n), **changes))
-    found: Mapping[str, object] = ack["accepted"]
-    return found
+    acceptance: Mapping[str, object] = ack["accepted"]
+    return acceptance
 
 
 def test_a_task_is_bound_to_what_was_read_when_it_came() -> None:
@@ -124,21 +124,21 @@ def test_thresholds_and_checks_hold_under_their_own_constitution_only() -> None:
         volatileKeys=["document"],
         extractorVersion=2,
     )
-    found = accepted(bench)
-    assert found["policy"] == {
+    acceptance = accepted(bench)
+    assert acceptance["policy"] == {
         "heuristicsVersion": 1,
         "extractorVersion": 2,
         "thresholds": {},
         "extraChecks": [],
     }
-    assert found["removedKeys"] == ["document"]
+    assert acceptance["removedKeys"] == ["document"]
 
 
 def test_what_is_only_observed_is_not_applied() -> None:
     bench = Bench(sap_learning="observe")
     heuristics(bench, volatileKeys=["document"], extractorVersion=2)
-    found = accepted(bench)
-    assert (found["removedKeys"], found["policy"]) == (
+    acceptance = accepted(bench)
+    assert (acceptance["removedKeys"], acceptance["policy"]) == (
         [],
         {"heuristicsVersion": 0, "extractorVersion": 0, "thresholds": {}, "extraChecks": []},
     )

@@ -31,7 +31,7 @@ def sound(bench: Bench) -> Json:
 
 
 def names(outcome: Json, of: str = "policyChecks") -> list[str]:
-    return [found["principle"] for found in outcome["constitutionalEvidence"][of]]
+    return [finding["principle"] for finding in outcome["constitutionalEvidence"][of]]
 
 
 def omitted(outcome: Json) -> Any:
@@ -45,9 +45,9 @@ def test_of_the_agents_checks_the_last_are_left_out() -> None:
         task(constitutionalContext={"constraints": unknown}),
         result("SUCCEEDED", constitutionalEvidence=reported),
     )
-    found = names(outcome)
-    assert [name.partition(":")[0] for name in found[:200]] == ["constraint"] * 200
-    assert found[200:] == [f"own {n}" for n in range(MOST - 200)]
+    principles = names(outcome)
+    assert [name.partition(":")[0] for name in principles[:200]] == ["constraint"] * 200
+    assert principles[200:] == [f"own {n}" for n in range(MOST - 200)]
     assert omitted(outcome) == {"policyChecks": 400 - MOST}
 
 
@@ -61,8 +61,8 @@ def test_what_is_just_enough_is_shown_in_full() -> None:
     outcome = ended(of, result("SUCCEEDED", **evidence))
     assert outcome["status"] == "ESCALATED"
     for of_what in ("policyChecks", "violations"):
-        found = names(outcome, of_what)
-        assert found == ["budget:tokens", *(f"own {n}" for n in range(MOST - 1))]
+        principles = names(outcome, of_what)
+        assert principles == ["budget:tokens", *(f"own {n}" for n in range(MOST - 1))]
     assert omitted(outcome) is None
 
 
@@ -74,10 +74,10 @@ def test_of_the_services_own_checks_the_worse_stay() -> None:
         task(constitutionalContext={"constraints": constraints}, telemetry={"budget": limits}),
         result("SUCCEEDED", output="ana@example.org", metrics=limits),
     )
-    found = names(outcome)
+    principles = names(outcome)
     assert outcome["status"] == "FAILED"
-    assert (len(found), found[-1]) == (MOST, "constraint:no_pii")
-    assert not [name for name in found if name.startswith("budget:")]
+    assert (len(principles), principles[-1]) == (MOST, "constraint:no_pii")
+    assert not [name for name in principles if name.startswith("budget:")]
     assert outcome["error"]["details"]["checks"] == ["constraint:no_pii"]
     assert omitted(outcome) == {"policyChecks": 100}
 
@@ -113,11 +113,11 @@ def nested(depth: int) -> Json:
     return value
 
 
-@pytest.mark.parametrize(("depth", "kept"), [(60, True), (61, False)])
+@pytest.mark.parametrize(("depth", "is_whole"), [(60, True), (61, False)])
 def test_an_agents_cache_that_nests_too_deep_beside_the_services_is_cut(
-    depth: int, kept: bool
+    depth: int, is_whole: bool
 ) -> None:
     theirs = {"hit": False, "cacheKey": "theirs", "odd": nested(depth)}
     outcome = ended(task(), result("SUCCEEDED", constitutionalEvidence={"cache": theirs}))
-    shown = outcome["meta"]["headrace"]["reportedCache"]
-    assert shown == (theirs if kept else {"hit": False, "cacheKey": "theirs"})
+    reported = outcome["meta"]["headrace"]["reportedCache"]
+    assert reported == (theirs if is_whole else {"hit": False, "cacheKey": "theirs"})

@@ -23,14 +23,14 @@ SYSTEM = {"agentId": "scheduler", "agentKind": "system"}
 MISSES = ("miss", "stale", "misaligned", "wait_expired")
 
 
-def asked(mode: str = "prefer", **changes: Any) -> Bench:
+def bench_with_task(mode: str = "prefer", **changes: Any) -> Bench:
     bench = Bench()
     bench.task(task(mode, **changes))
     return bench
 
 
 def test_a_hit_answers_the_task() -> None:
-    bench = asked(constitutionalContext={"pressure": {"calm": 3}})
+    bench = bench_with_task(constitutionalContext={"pressure": {"calm": 3}})
     checks = [{"principle": "constraint:no_pii", "status": "PASS", "notes": "", "extra_json": None}]
     sent = bench.hit(version=3, age_s=7, checks=checks, violations=[])
     last, row = bench.last, bench.row()
@@ -46,29 +46,31 @@ def test_a_hit_answers_the_task() -> None:
     ]
     assert evidence["pressureReadings"] == {"calm": 3}
     assert evidence["cache"] == {"hit": True, "cacheKey": key, "ageSec": 7, "version": 3}
-    said = last["meta"]["headrace"]
-    assert (said["rule"], said["agentStatus"], said["cause"]) == (
+    meta = last["meta"]["headrace"]
+    assert (meta["rule"], meta["agentStatus"], meta["cause"]) == (
         "cache_hit",
         None,
         "sap.verdicts/0/1",
     )
-    assert set(said["cacheRecord"]) == {"version", "recordSha256", "taskId", "producer"}
-    assert said["cacheRecord"]["version"] == 3
+    assert set(meta["cacheRecord"]) == {"version", "recordSha256", "taskId", "producer"}
+    assert meta["cacheRecord"]["version"] == 3
     assert (row["state"], row["cacheState"], row["hitVersion"]) == ("SUCCEEDED", "hit", 3)
     assert row["producer"] is None
-    own = f"sap:outcome:{TASK}/1"
+    outcome_node = f"sap:outcome:{TASK}/1"
     assert bench.edges(sent) == {
-        (own, "answers", f"sap:task:{TASK}"),
-        (own, "derived_from", f"sap:cache:{key}/3"),
+        (outcome_node, "answers", f"sap:task:{TASK}"),
+        (outcome_node, "derived_from", f"sap:cache:{key}/3"),
     }
     assert bench.lookups(sent) == []
-    (told,) = bench.learned()
-    assert (told["rule"], told["computed"], told["cacheHit"]) == ("cache_hit", False, True)
+    (fact,) = bench.learned()
+    assert (fact["rule"], fact["computed"], fact["cacheHit"]) == ("cache_hit", False, True)
     assert (bench.inbox(), bench.moves()[-1]) == ([], ("QUEUED", "SUCCEEDED"))
 
 
 def test_a_hit_that_was_not_looked_at_again_has_the_records_checks() -> None:
-    bench = asked(constitutionalContext={"cachePolicy": {"mode": "prefer", "mustAlign": False}})
+    bench = bench_with_task(
+        constitutionalContext={"cachePolicy": {"mode": "prefer", "mustAlign": False}}
+    )
     bench.hit()
     checks = bench.last["constitutionalEvidence"]["policyChecks"]
     assert checks == [{"principle": "old", "status": "PASS", "notes": "then"}]
@@ -76,7 +78,7 @@ def test_a_hit_that_was_not_looked_at_again_has_the_records_checks() -> None:
 
 def test_a_hit_shows_the_steps_of_its_check_when_the_task_asks_for_a_trace() -> None:
     constraints = {"constraints": ["No PII"]}
-    bench = asked(constitutionalContext=constraints, telemetry={"trace": True})
+    bench = bench_with_task(constitutionalContext=constraints, telemetry={"trace": True})
     label = bench.row()["constitution"]
     bench.hit(checks=[], violations=[], constitution=label)
     steps = bench.last["meta"]["headrace"]["steps"]
@@ -86,7 +88,7 @@ def test_a_hit_shows_the_steps_of_its_check_when_the_task_asks_for_a_trace() -> 
 
 @pytest.mark.parametrize("more", [{}, {"checks": [], "violations": []}])
 def test_steps_of_a_hit_that_nobody_can_know_are_none(more: Json) -> None:
-    bench = asked(telemetry={"trace": True})
+    bench = bench_with_task(telemetry={"trace": True})
     bench.hit(**more)
     assert bench.last["meta"]["headrace"]["steps"] == []
 
@@ -94,7 +96,7 @@ def test_steps_of_a_hit_that_nobody_can_know_are_none(more: Json) -> None:
 @pytest.mark.parametrize("name", MISSES)
 @pytest.mark.parametrize("leader", [True, False])
 def test_prefer_computes(name: str, leader: bool) -> None:
-    bench = asked()
+    bench = bench_with_task()
     bench.verdict(name, leader=leader)
     row = bench.row()
     assert (row["state"], row["cacheState"], row["dispatched"]) == ("QUEUED", "missed", True)
@@ -103,7 +105,7 @@ def test_prefer_computes(name: str, leader: bool) -> None:
 
 @pytest.mark.parametrize("name", MISSES)
 def test_only_fails(name: str) -> None:
-    bench = asked("only")
+    bench = bench_with_task("only")
     sent = bench.verdict(name, reason="none there")
     last, row = bench.last, bench.row()
     assert (last["status"], last["error"]["code"]) == ("FAILED", "CACHE_MISS")
@@ -116,7 +118,7 @@ def test_only_fails(name: str) -> None:
 
 
 def test_waiting() -> None:
-    bench = asked()
+    bench = bench_with_task()
     bench.verdict("waiting", waitUntil=START_MS + 30_000, leaderTaskId=TASK)
     assert (bench.row()["cacheState"], bench.state) == ("waiting", "QUEUED")
     assert bench.inbox() == []
@@ -127,7 +129,7 @@ def test_waiting() -> None:
 
 @pytest.mark.parametrize("how", ["cancel", "system"])
 def test_a_task_that_ends_while_it_waits_leaves_the_queue(how: str) -> None:
-    bench = asked()
+    bench = bench_with_task()
     bench.verdict("waiting", waitUntil=START_MS + 30_000)
     if how == "cancel":
         bench.signal(signal("cancel"))
@@ -148,7 +150,7 @@ def test_a_task_that_ends_while_it_waits_leaves_the_queue(how: str) -> None:
 def test_a_closed_task_gives_back_what_it_is_given(
     name: str, members: dict[str, Any], ops: list[str]
 ) -> None:
-    bench = asked()
+    bench = bench_with_task()
     bench.signal(signal("cancel"))
     before = bench.stored()
     bench.verdict(name, **members)
@@ -157,7 +159,7 @@ def test_a_closed_task_gives_back_what_it_is_given(
 
 
 def test_a_hit_for_a_closed_task_is_nothing() -> None:
-    bench = asked()
+    bench = bench_with_task()
     bench.signal(signal("cancel"))
     before = bench.stored()
     assert bench.hit() == []
@@ -165,7 +167,7 @@ def test_a_hit_for_a_closed_task_is_nothing() -> None:
 
 
 def test_what_became_of_a_store_is_noted_on_the_closed_task() -> None:
-    bench = asked()
+    bench = bench_with_task()
     bench.verdict("miss", leader=True)
     bench.result(result("SUCCEEDED"))
     bench.verdict("stored", START_MS + 9, version=4)
@@ -177,7 +179,7 @@ def test_what_became_of_a_store_is_noted_on_the_closed_task() -> None:
 
 @pytest.mark.parametrize("name", ["store_duplicate", "released", "flight_lapsed"])
 def test_a_flight_ends(name: str) -> None:
-    bench = asked()
+    bench = bench_with_task()
     bench.verdict("miss", leader=True)
     sent = bench.verdict(name)
     assert (bench.row()["flightLeader"], bench.state, sent) == (False, "QUEUED", [])
@@ -186,7 +188,7 @@ def test_a_flight_ends(name: str) -> None:
 def test_a_task_that_is_worked_on_already_goes_on() -> None:
     """A cached answer ends a task from QUEUED only (spec 4)."""
     for mode in ("prefer", "only"):
-        bench = asked(mode)
+        bench = bench_with_task(mode)
         bench.result(result("RUNNING", producer=SYSTEM))
         bench.verdict("miss") if mode == "only" else bench.hit()
         row = bench.row()
@@ -196,26 +198,26 @@ def test_a_task_that_is_worked_on_already_goes_on() -> None:
 
 
 def test_now_is_the_time_in_the_verdict() -> None:
-    bench = asked(telemetry={"deadline": "2026-01-01T00:00:10Z"})
+    bench = bench_with_task(telemetry={"deadline": "2026-01-01T00:00:10Z"})
     bench.verdict("miss", START_MS + 10_000)
     assert (bench.state, bench.row()["updatedAt"]) == ("QUEUED", START_MS + 10_000)
 
 
 def test_a_verdict_that_is_none_is_for_the_dead_letters() -> None:
-    bench = asked()
+    bench = bench_with_task()
     with pytest.raises(ValueError, match="no verdict"):
         bench.verdict("maybe")
 
 
 def test_a_hit_that_is_too_much_with_its_steps_is_told_without_them() -> None:
     constraints = {"constraints": ["No PII"]}
-    bench = asked(constitutionalContext=constraints, telemetry={"trace": True})
-    message = bench.found(checks=[], violations=[], constitution=bench.row()["constitution"])
+    bench = bench_with_task(constitutionalContext=constraints, telemetry={"trace": True})
+    message = bench.hit_message(checks=[], violations=[], constitution=bench.row()["constitution"])
     bench.too_large(message, SAP_OUTCOMES, 10**8)
-    last, said = bench.last, bench.last["meta"]["headrace"]
+    last, meta = bench.last, bench.last["meta"]["headrace"]
     assert (last["status"], last["output"]) == ("SUCCEEDED", "as before")
-    assert (said["rule"], said["omitted"]) == ("cache_hit", {"steps": 2})
-    assert "steps" not in said
+    assert (meta["rule"], meta["omitted"]) == ("cache_hit", {"steps": 2})
+    assert "steps" not in meta
     assert (bench.state, bench.row()["hitVersion"]) == ("SUCCEEDED", 1)
 
 
@@ -223,9 +225,9 @@ def test_a_hit_that_is_too_much_with_its_steps_is_told_without_them() -> None:
 def test_a_hit_that_no_outcome_can_hold_counts_as_none(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = asked(mode)
+    bench = bench_with_task(mode)
     monkeypatch.setattr(StepWork, "savepoint", lambda work, part: TooLarge(SAP_OUTCOMES, 10**8))
-    bench.too_large(bench.found(), SAP_OUTCOMES, 10**8)
+    bench.too_large(bench.hit_message(), SAP_OUTCOMES, 10**8)
     row = bench.row()
     assert (row["cacheState"], row["hitVersion"], row["flightLeader"]) == ("missed", None, False)
     if mode == "prefer":
@@ -241,7 +243,7 @@ def test_a_hit_that_no_outcome_can_hold_counts_as_none(
 
 @pytest.mark.parametrize("failure", [TooLarge(SAP_OUTCOMES, 10**8), ValueError("it is broken")])
 def test_what_else_fails_is_not_hidden(failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = asked()
+    bench = bench_with_task()
     monkeypatch.setattr(StepWork, "savepoint", lambda work, part: failure)
     with pytest.raises(ValueError, match=r"sap\.outcomes|it is broken"):
         bench.too_large(bench.answer("miss"), SAP_OUTCOMES, 10**8)

@@ -82,8 +82,8 @@ RESULTS = st.builds(
     st.integers(0, 2),
 )
 SIGNALS = st.builds(
-    lambda n, kind, who, own: signal(
-        kind, taskId=n, signalId=uuid(100 + own), operator={"agentId": who}
+    lambda n, kind, who, number: signal(
+        kind, taskId=n, signalId=uuid(100 + number), operator={"agentId": who}
     ),
     IDS,
     st.sampled_from(["rating", "note", "approval", "cancel"]),
@@ -165,7 +165,7 @@ def test_any_line_of_commands(steps: list[Step]) -> None:
     player = Player()
     player.play(steps)
     bench = player.bench
-    acks = bench.shown(SAP_ACKS)
+    acks = bench.json_of(SAP_ACKS)
     positions = [f"{m.topic.name}/{m.record.partition}/{m.record.offset}" for m in player.messages]
     assert [ack["position"] for ack in acks] == positions
     assert len({ack["ackId"] for ack in acks}) == len(acks)
@@ -200,8 +200,8 @@ def _of(bench: Bench, task_id: str) -> list[Json]:
 def _paths(bench: Bench) -> dict[str, list[tuple[str, str]]]:
     paths = defaultdict(list)
     for one in bench.of(RTES_RAW):
-        moved = one.value["payload"][1]
-        paths[moved["task_id"]].append((moved["from_state"], moved["to_state"]))
+        payload = one.value["payload"][1]
+        paths[payload["task_id"]].append((payload["from_state"], payload["to_state"]))
     return paths
 
 

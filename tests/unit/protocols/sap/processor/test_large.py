@@ -48,27 +48,27 @@ def values(bench: Bench, topic: Topic) -> list[Any]:
 
 def outcome(bench: Bench, number: int) -> Json | None:
     """The last one of a task."""
-    shown = [to_json("headrace.sap.SapResult", value) for value in values(bench, SAP_OUTCOMES)]
-    return next((one for one in reversed(shown) if one["taskId"] == task_id(number)), None)
+    outcomes = [to_json("headrace.sap.SapResult", value) for value in values(bench, SAP_OUTCOMES)]
+    return next((one for one in reversed(outcomes) if one["taskId"] == task_id(number)), None)
 
 
 def test_a_hit_for_a_task_of_as_many_limits_as_it_may_have(bench: Bench) -> None:
     bench.send(SAP_TASKS.name, stage.cached(1))
     SapInboxAgent(bench).work()
     bench.send(SAP_TASKS.name, stage.cached(2, telemetry=TRACED))
-    found = outcome(bench, 2)
-    assert found is not None
-    assert (found["status"], found["meta"]["headrace"]["rule"]) == ("SUCCEEDED", "cache_hit")
-    assert len(found["constitutionalEvidence"]["policyChecks"]) == 256
-    assert len(found["meta"]["headrace"]["steps"]) == 257
+    last = outcome(bench, 2)
+    assert last is not None
+    assert (last["status"], last["meta"]["headrace"]["rule"]) == ("SUCCEEDED", "cache_hit")
+    assert len(last["constitutionalEvidence"]["policyChecks"]) == 256
+    assert len(last["meta"]["headrace"]["steps"]) == 257
 
 
 def waits(bench: Bench, **more: Any) -> Json:
     """Task 2 waits for the answer of task 1; what the cache is asked."""
     bench.send(SAP_TASKS.name, stage.cached(1), stage.cached(2, **more))
     assert values(bench, SAP_VERDICTS)[-1]["verdict"] == "waiting"
-    found: Json = values(bench, SAP_LOOKUPS)[-1]
-    return found
+    lookup: Json = values(bench, SAP_LOOKUPS)[-1]
+    return lookup
 
 
 def answer(bench: Bench, lookup: Json, output: str) -> None:
@@ -96,10 +96,10 @@ def test_a_hit_that_is_too_much_with_its_steps(bench: Bench) -> None:
     lookup = waits(bench, context__constraints=texts, telemetry={"trace": True})
     room = SAP_OUTCOMES.max_bytes - sum(map(len, texts)) // 2
     answer(bench, lookup, "x" * room)
-    found = outcome(bench, 2)
-    assert found is not None
-    assert (found["status"], len(found["output"])) == ("SUCCEEDED", room)
-    assert found["meta"]["headrace"]["omitted"] == {"steps": 101}
+    last = outcome(bench, 2)
+    assert last is not None
+    assert (last["status"], len(last["output"])) == ("SUCCEEDED", room)
+    assert last["meta"]["headrace"]["omitted"] == {"steps": 101}
 
 
 def test_a_hit_that_is_too_much_in_any_way(bench: Bench) -> None:
@@ -108,6 +108,6 @@ def test_a_hit_that_is_too_much_in_any_way(bench: Bench) -> None:
     assert outcome(bench, 2) is None
     assert [value["taskId"] for value in values(bench, SAP_INBOX)] == [task_id(1), task_id(2)]
     bench.send(SAP_RESULTS.name, stage.result(stage.cached(2)))
-    found = outcome(bench, 2)
-    assert found is not None
-    assert (found["status"], found["meta"]["headrace"]["rule"]) == ("SUCCEEDED", "agent_status")
+    last = outcome(bench, 2)
+    assert last is not None
+    assert (last["status"], last["meta"]["headrace"]["rule"]) == ("SUCCEEDED", "agent_status")

@@ -40,7 +40,7 @@ def ready(mode: str | None = None, state: str = "RUNNING", **changes: Json) -> B
 
 
 @pytest.mark.parametrize(
-    ("status", "found", "outcome", "rule"),
+    ("status", "members", "outcome", "rule"),
     [
         ("SUCCEEDED", S_VALID, "SUCCEEDED", "agent_status"),
         ("SUCCEEDED", S_ESCALATE, "ESCALATED", "alignment_escalated"),
@@ -57,26 +57,26 @@ def ready(mode: str | None = None, state: str = "RUNNING", **changes: Json) -> B
         ("ESCALATED", S_REFUSED, "ESCALATED", "agent_status"),
     ],
 )
-def test_alignment_decides_the_status(status: str, found: Json, outcome: str, rule: str) -> None:
+def test_alignment_decides_the_status(status: str, members: Json, outcome: str, rule: str) -> None:
     bench = ready()
-    ack = bench.result(result(status, artifacts=[{"uri": "x"}], **found))
+    ack = bench.result(result(status, artifacts=[{"uri": "x"}], **members))
     assert (ack["status"], bench.state) == ("ACK", outcome)
     last = bench.last
-    said = last["meta"]["headrace"]
-    assert (last["status"], said["rule"], said["agentStatus"]) == (outcome, rule, status)
-    refused = "output" in found
-    escalated = found is S_ESCALATE
+    meta = last["meta"]["headrace"]
+    assert (last["status"], meta["rule"], meta["agentStatus"]) == (outcome, rule, status)
+    refused = "output" in members
+    escalated = members is S_ESCALATE
     service = "NON_CONSTITUTIONAL" if refused else "ESCALATE" if escalated else "VALID"
-    assert said["serviceAlignment"] == last["constitutionalEvidence"]["alignment"] == service
-    assert (said["agentAlignment"], bench.row()["lastAlignment"]) == ("VALID", service)
+    assert meta["serviceAlignment"] == last["constitutionalEvidence"]["alignment"] == service
+    assert (meta["agentAlignment"], bench.row()["lastAlignment"]) == ("VALID", service)
     if refused:
         assert "output" not in last
         assert "artifacts" not in last
-        assert said["outputSha256"] == sha256_hex(canonical_json(PHONE))
+        assert meta["outputSha256"] == sha256_hex(canonical_json(PHONE))
         assert "5550" not in canonical_json(last).decode()
     else:
         assert last["artifacts"] == [{"uri": "x"}]
-        assert "outputSha256" not in said
+        assert "outputSha256" not in meta
     if rule == "alignment_refused":
         assert last["error"]["code"] == bench.row()["errorCode"] == "NON_CONSTITUTIONAL"
         assert "constraint:no_pii" in last["error"]["message"]
@@ -103,13 +103,14 @@ def test_over_budget_the_output_is_kept_and_somebody_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "named"), [(None, "governance.review"), ([], "governance.review"), ([{"a": 1}], None)]
+    ("actions", "named"),
+    [(None, "governance.review"), ([], "governance.review"), ([{"a": 1}], None)],
 )
 def test_an_agents_escalation_gets_a_next_action_if_it_has_none(
-    given: list[Json] | None, named: str | None
+    actions: list[Json] | None, named: str | None
 ) -> None:
     bench = ready()
-    bench.result(result("ESCALATED", nextActions=given))
+    bench.result(result("ESCALATED", nextActions=actions))
     (action,) = bench.last["nextActions"]
     assert action == {"a": 1} if named is None else action["target"] == {"capability": named}
 
@@ -134,8 +135,8 @@ def test_the_example_of_the_spec() -> None:
         ({"text": "Ring Ana"}, 295, "consulted", "ESCALATED"),
     ]:
         bench = Bench()
-        own = {**context, "pressureLevel": level}
-        bench.task(task(constitutionalContext=own, telemetry=GOVERNED["telemetry"]))
+        whole_context = {**context, "pressureLevel": level}
+        bench.task(task(constitutionalContext=whole_context, telemetry=GOVERNED["telemetry"]))
         used = {"tokensIn": 610, "tokensOut": metrics}
         value = result("SUCCEEDED", output=output, metrics=used, constitutionalEvidence=evidence)
         bench.result(value)
@@ -162,13 +163,16 @@ def test_the_agents_evidence_is_kept_beside_the_services() -> None:
         "odd": {"kept": True},
     }
     bench.result(result("SUCCEEDED", constitutionalEvidence=evidence, metrics={"tokens": 3}))
-    shown = bench.last["constitutionalEvidence"]
-    assert shown["pressureReadings"] == {"calm": 140}
-    assert [check["principle"] for check in shown["policyChecks"]] == ["budget:tokens", "own"]
-    assert shown["policyChecks"][1]["more"] == 1
-    assert shown["violations"] == [{"principle": "small", "severity": "low"}]
-    assert (shown["citations"], shown["odd"]) == (["a"], {"kept": True})
-    assert shown["cache"] == {"hit": False}
+    last_evidence = bench.last["constitutionalEvidence"]
+    assert last_evidence["pressureReadings"] == {"calm": 140}
+    assert [check["principle"] for check in last_evidence["policyChecks"]] == [
+        "budget:tokens",
+        "own",
+    ]
+    assert last_evidence["policyChecks"][1]["more"] == 1
+    assert last_evidence["violations"] == [{"principle": "small", "severity": "low"}]
+    assert (last_evidence["citations"], last_evidence["odd"]) == (["a"], {"kept": True})
+    assert last_evidence["cache"] == {"hit": False}
     assert bench.last["meta"]["headrace"]["reportedCache"] == evidence["cache"]
 
 
@@ -262,17 +266,17 @@ def test_learning_is_told_once_per_task() -> None:
     bench.result(result("RUNNING", metrics={"n": 1}))
     assert bench.learned() == []
     bench.result(result("SUCCEEDED", metrics=metrics, nextActions=actions))
-    (told,) = bench.learned()
+    (fact,) = bench.learned()
     row = bench.row()
-    assert (told["kind"], told["status"], told["rule"]) == ("outcome", "SUCCEEDED", "agent_status")
-    assert (told["computed"], told["cacheHit"], told["territory"]) == (True, False, "NORDIC")
-    assert told["metrics"] == {"tokens": 12, "latencyMs": 3.5}
-    assert told["nextActions"] == ["next.one", "ask", "other", "other"]
-    assert told["fingerprint"] == row["accepted"]["fingerprint"]
-    assert told["outputSha256"] == sha256_hex(canonical_json({"text": "done"}))
+    assert (fact["kind"], fact["status"], fact["rule"]) == ("outcome", "SUCCEEDED", "agent_status")
+    assert (fact["computed"], fact["cacheHit"], fact["territory"]) == (True, False, "NORDIC")
+    assert fact["metrics"] == {"tokens": 12, "latencyMs": 3.5}
+    assert fact["nextActions"] == ["next.one", "ask", "other", "other"]
+    assert fact["fingerprint"] == row["accepted"]["fingerprint"]
+    assert fact["outputSha256"] == sha256_hex(canonical_json({"text": "done"}))
     value = bench.inbox()[0]
     assert row["accepted"]["removedKeys"] == ["requestId"]
-    assert told["members"] == [
+    assert fact["members"] == [
         {
             "name": name,
             "looSha256": cache_key(value, {"requestId", name}).key,
@@ -297,16 +301,16 @@ def test_thirty_two_members_are_told() -> None:
 def test_a_refused_answer_has_no_output_to_learn_from() -> None:
     bench = ready()
     bench.result(result("SUCCEEDED", **S_REFUSED))
-    (told,) = bench.learned()
-    assert (told["status"], told["alignment"]) == ("FAILED", "NON_CONSTITUTIONAL")
-    assert (told["computed"], told["outputSha256"]) == (True, None)
+    (fact,) = bench.learned()
+    assert (fact["status"], fact["alignment"]) == ("FAILED", "NON_CONSTITUTIONAL")
+    assert (fact["computed"], fact["outputSha256"]) == (True, None)
 
 
 def test_a_cancel_is_learned_as_an_end_that_nobody_computed() -> None:
     bench = ready()
     bench.signal(signal("cancel", signalId=uuid(1)))
-    (told,) = bench.learned()
-    assert (told["status"], told["rule"], told["computed"]) == (
+    (fact,) = bench.learned()
+    assert (fact["status"], fact["rule"], fact["computed"]) == (
         "CANCELLED",
         "cancelled_by_signal",
         False,
@@ -322,7 +326,7 @@ def test_a_text_stays_a_text() -> None:
 def test_hashes_of_values_are_of_their_canonical_form() -> None:
     bench = ready(payload={"number": 1e20})
     bench.result(result("SUCCEEDED", output=[1e20]))
-    (told,) = bench.learned()
-    assert told["outputSha256"] == sha256_hex(b"[100000000000000000000]")
-    (_, member) = told["members"]
+    (fact,) = bench.learned()
+    assert fact["outputSha256"] == sha256_hex(b"[100000000000000000000]")
+    (_, member) = fact["members"]
     assert member["valueSha256"] == sha256_hex(b"100000000000000000000")

@@ -59,15 +59,15 @@ def _output(step: Step) -> Output:
 
 def facts(written: list[LogRecord]) -> dict[str, list[object]]:
     """Records by topic; of rows only the last per key, for batches write fewer of them."""
-    found: dict[str, list[LogRecord]] = {}
+    by_topic: dict[str, list[LogRecord]] = {}
     for record in written:
-        found.setdefault(record.topic, []).append(record)
-    for name in TABLES & found.keys():
-        last = {record.key: record for record in found[name]}
-        found[name] = sorted(last.values(), key=lambda record: record.key or b"")
+        by_topic.setdefault(record.topic, []).append(record)
+    for name in TABLES & by_topic.keys():
+        last = {record.key: record for record in by_topic[name]}
+        by_topic[name] = sorted(last.values(), key=lambda record: record.key or b"")
     return {
         name: [(record.key, record.value, sorted(record.headers)) for record in records]
-        for name, records in found.items()
+        for name, records in by_topic.items()
     }
 
 

@@ -31,8 +31,8 @@ def closed_row(**changes: object) -> Json:
 
 
 def rules_of(value: Json, facts: results.Facts) -> list[str]:
-    found = results.checks(value, "hash", facts)
-    return [check.verdict.rule for check in found if check.verdict is not None]
+    all_checks = results.checks(value, "hash", facts)
+    return [check.verdict.rule for check in all_checks if check.verdict is not None]
 
 
 def test_each_check_comes_before_the_next() -> None:

@@ -148,9 +148,9 @@ def short(task_id: str) -> str:
     return task_id.split("-")[0].lstrip("0")
 
 
-def summary(found: list[Json]) -> Expected:
+def summary(all_outputs: list[Json]) -> Expected:
     acks, verdicts, results, refused, letters = [], [], [], [], []
-    for output in found:
+    for output in all_outputs:
         topic, value = output.get("topic"), output.get("value", {})
         if "rejected" in output:
             refused.append(output["rejected"]["rule"])
@@ -169,9 +169,9 @@ def summary(found: list[Json]) -> Expected:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_scenario_brings_about_what_the_spec_says(name: str) -> None:
-    found, expected = summary(list(outputs(name))), EXPECTED[name]
-    for part, wanted in zip(found, expected, strict=True):
-        assert part.split() == wanted.split()
+    actual, expected = summary(list(outputs(name))), EXPECTED[name]
+    for part, expected_part in zip(actual, expected, strict=True):
+        assert part.split() == expected_part.split()
 
 
 def test_every_scenario_is_expected() -> None:
@@ -216,8 +216,8 @@ def test_the_seeds_example_as_printed() -> None:
 
 
 def test_the_seeds_example_with_its_deadline_enforced() -> None:
-    found = run("seed", lines("seed"), sap_past_deadline="timeout")
-    assert summary(found)[:3] == (
+    all_outputs = run("seed", lines("seed"), sap_past_deadline="timeout")
+    assert summary(all_outputs)[:3] == (
         "accepted task_closed duplicate",
         "",
         "7fbb32b6:FAILED:deadline_passed",
@@ -227,8 +227,8 @@ def test_the_seeds_example_with_its_deadline_enforced() -> None:
 def test_waits_end_when_the_spec_says() -> None:
     """The example of 5.4."""
     waits = {short(v["taskId"]): v["waitUntil"] for v in of("single-flight", "sap.verdicts")}
-    found = [v for v in of("single-flight", "sap.verdicts") if v["verdict"] == "waiting"]
-    until = {short(v["taskId"]): v["waitUntil"][11:19] for v in found}
+    waiting = [v for v in of("single-flight", "sap.verdicts") if v["verdict"] == "waiting"]
+    until = {short(v["taskId"]): v["waitUntil"][11:19] for v in waiting}
     assert until == {"2": "09:00:34", "3": "09:00:25"}
     assert set(waits) == {"1", "2", "3", "4", "5", "6"}
     ages = [v["ageSec"] for v in of("single-flight", "sap.verdicts") if v["verdict"] == "hit"]
@@ -249,8 +249,8 @@ def test_cache_records_are_written_once_and_chained() -> None:
 
 
 def test_withheld_output_is_nowhere_but_in_the_command_log() -> None:
-    shown = [o for o in outputs("constitution") if o.get("topic") in ("sap.outcomes", "sap.acks")]
-    assert not any("5550" in json.dumps(o) or "4111" in json.dumps(o) for o in shown)
+    public = [o for o in outputs("constitution") if o.get("topic") in ("sap.outcomes", "sap.acks")]
+    assert not any("5550" in json.dumps(o) or "4111" in json.dumps(o) for o in public)
 
 
 def test_a_limited_issuer_is_told_when_to_come_again() -> None:

@@ -30,8 +30,8 @@ def closed(mode: str | None = None) -> Bench:
 
 
 def rules_of(value: Json, facts: signals.Facts) -> list[str]:
-    found = signals.checks(value, "hash", facts)
-    return [check.verdict.rule for check in found if check.verdict is not None]
+    all_checks = signals.checks(value, "hash", facts)
+    return [check.verdict.rule for check in all_checks if check.verdict is not None]
 
 
 @pytest.mark.parametrize("kind", ["rating", "approval"])
@@ -74,15 +74,15 @@ def test_a_signal_is_acknowledged_and_learned_from(kind: str) -> None:
     cause = "sap.signals/0/2"
     assert (ack["rule"], ack["subject"], ack["messageId"]) == ("accepted", "SIGNAL", uuid(900))
     assert (ack["taskId"], ack["correlationId"]) == (TASK, CORRELATION)
-    told = bench.learned()[-1]
-    assert (told["kind"], told["operator"], told["taskId"]) == (kind, "ana", TASK)
-    assert (told["rating"], told["decision"], told["note"]) == {
+    fact = bench.learned()[-1]
+    assert (fact["kind"], fact["operator"], fact["taskId"]) == (kind, "ana", TASK)
+    assert (fact["rating"], fact["decision"], fact["note"]) == {
         "rating": (4, None, None),
         "approval": (None, "approved", None),
         "note": (None, None, "fine"),
     }[kind]
-    assert (told["status"], told["cacheHit"], told["rule"]) == ("SUCCEEDED", False, "agent_status")
-    assert told["signalId"] == derived(cause, 1)
+    assert (fact["status"], fact["cacheHit"], fact["rule"]) == ("SUCCEEDED", False, "agent_status")
+    assert fact["signalId"] == derived(cause, 1)
     assert (f"sap:signal:{uuid(900)}", "evaluates", f"sap:task:{TASK}") in bench.edges()
     assert (bench.row(), len(bench.outcomes())) == (before, outcomes)
 
@@ -143,7 +143,7 @@ def test_one_rating_and_one_approval_per_operator() -> None:
 def test_the_same_signal_again() -> None:
     bench = closed()
     bench.signal(signal("rating"))
-    before, told = bench.stored(), len(bench.learned())
+    before, learned_before = bench.stored(), len(bench.learned())
     ack = bench.signal(signal("rating", signalId=uuid(900).upper()))
     assert (ack["status"], ack["rule"], ack["duplicateOf"]) == (
         "ACK",
@@ -152,7 +152,7 @@ def test_the_same_signal_again() -> None:
     )
     other = bench.signal(signal("rating", rating=1))
     assert (other["rule"], other["code"]) == ("signal_id_conflict", "UNPROCESSABLE")
-    assert (bench.stored(), len(bench.learned())) == (before, told)
+    assert (bench.stored(), len(bench.learned())) == (before, learned_before)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_cancel_ends_the_task() -> None:
     assert "error" not in last
     assert [lookup["op"] for lookup in bench.lookups()] == ["READ", "RELEASE"]
     assert bench.timers == {}
-    assert [told["kind"] for told in bench.learned()] == ["outcome"]
+    assert [fact["kind"] for fact in bench.learned()] == ["outcome"]
     assert bench.signal(signal("cancel", signalId=uuid(1)))["rule"] == "task_closed"
     assert bench.result(result("SUCCEEDED"))["rule"] == "task_closed"
 

@@ -239,18 +239,18 @@ def test_a_wrong_key(key: str | bytes | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "shown"), [(None, "null"), ("", "''"), ("k", "'k'"), (b"\xff", "no UTF-8 text")]
+    ("key", "rendered"), [(None, "null"), ("", "''"), ("k", "'k'"), (b"\xff", "no UTF-8 text")]
 )
-def test_the_reason_of_a_wrong_key_shows_it(key: str | bytes | None, shown: str) -> None:
-    assert f"key is {shown};" in Bench().task(key=key)["reason"]
+def test_the_reason_of_a_wrong_key_shows_it(key: str | bytes | None, rendered: str) -> None:
+    assert f"key is {rendered};" in Bench().task(key=key)["reason"]
 
 
-@pytest.mark.parametrize(("key", "shown"), [("k", "k"), (None, "-"), (b"\xff", "-")])
-def test_the_key_of_an_ack_without_a_task_id(key: str | bytes | None, shown: str) -> None:
+@pytest.mark.parametrize(("key", "expected"), [("k", "k"), (None, "-"), (b"\xff", "-")])
+def test_the_key_of_an_ack_without_a_task_id(key: str | bytes | None, expected: str) -> None:
     bench = Bench()
     ack = bench.task(task(taskId="no"), key=key)
     assert (ack["rule"], ack["messageId"], ack["taskId"]) == ("bad_uuid", "no", None)
-    assert bench.of(SAP_ACKS)[0].key == shown
+    assert bench.of(SAP_ACKS)[0].key == expected
 
 
 def test_a_name_that_no_ack_can_hold_is_left_out_of_it() -> None:

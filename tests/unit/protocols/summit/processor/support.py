@@ -159,8 +159,10 @@ class Bench(Harness):
 
     def fact(self, message: Message) -> Json:
         """The fact of one record, alone in its batch."""
-        own = [one for one in self.of(SUMMIT_EVENTS, self.decide(message)) if one.id.endswith("/0")]
-        (fact,) = own
+        facts = [
+            one for one in self.of(SUMMIT_EVENTS, self.decide(message)) if one.id.endswith("/0")
+        ]
+        (fact,) = facts
         return fact.json
 
     def register(self, value: Json, at: int | None = None, **more: Any) -> Json:
@@ -190,9 +192,9 @@ class Bench(Harness):
     def reply(self, kind: str, reply_id: str | None = None, **more: Any) -> Json:
         """The fact of one reply.  at: of its record."""
         at = more.pop("at", None)
-        return self.said(reply(kind, reply_id, **more), at)
+        return self.decide_reply(reply(kind, reply_id, **more), at)
 
-    def said(self, value: Json, at: int | None = None, **more: Any) -> Json:
+    def decide_reply(self, value: Json, at: int | None = None, **more: Any) -> Json:
         return self.fact(self.record(REPLIES, value, at, **more))
 
     def run(self, run_id: str = RUN) -> Json:
@@ -215,13 +217,15 @@ class Bench(Harness):
         values = [one.value for one in self.of(LINEAGE_EDGES)]
         return [(v["from_node"], v["relation"], v["to_node"]) for v in values]
 
-    def told(self) -> list[tuple[str, Json]]:
+    def rtes_payloads(self) -> list[tuple[str, Json]]:
         """What RTES heard: session and payload."""
         return [(one.value["session_id"], one.value["payload"][1]) for one in self.of(RTES_RAW)]
 
     def moves(self) -> list[tuple[str, str]]:
         """The transitions that RTES was told."""
-        return [(p["from_state"], p["to_state"]) for _, p in self.told() if "from_state" in p]
+        return [
+            (p["from_state"], p["to_state"]) for _, p in self.rtes_payloads() if "from_state" in p
+        ]
 
     def known(self) -> set[str]:
         """The replies that are remembered."""

@@ -125,13 +125,15 @@ def check_history(facts: list[Json], row: Json) -> None:
 
 def check_rtes(bench: Bench, row: Json) -> None:
     events = [one.value["payload"][1] for one in bench.of(RTES_RAW)]
-    told = [(e["from_state"], e["to_state"]) for e in events if e.get("task_id") == row["runId"]]
+    moves_sent = [
+        (e["from_state"], e["to_state"]) for e in events if e.get("task_id") == row["runId"]
+    ]
     moves = [
         (f["fromState"], f["toState"])
         for f in bench.facts()
         if f["runId"] == row["runId"] and f["toState"] is not None
     ]
-    assert told == moves
+    assert moves_sent == moves
     tools = [e for e in events if e.get("call_id", "").startswith(f"{row['runId']}/")]
     assert len(tools) == (2 if row["kind"] == "tool" else 0)
     ids = [one.id for one in bench.of(RTES_RAW)]
@@ -160,12 +162,12 @@ def test_what_is_sent_twice_counts_once(history: list[tuple[tuple[Any, Json], in
 @given(HISTORIES, st.integers(2, 30))
 def test_batches_change_nothing(history: list[tuple[tuple[Any, Json], int]], size: int) -> None:
     alone, together = Bench(), Bench()
-    for bench, most in ((alone, 1), (together, size)):
+    for bench, max_size in ((alone, 1), (together, size)):
         messages = []
         for (topic, value), wait in history:
             messages.append(bench.record(topic, value, bench.now + wait))
-        for start in range(0, len(messages), most):
-            bench.decide(*messages[start : start + most])
+        for start in range(0, len(messages), max_size):
+            bench.decide(*messages[start : start + max_size])
     for topic in {one.topic for one in alone.sent}:
         assert together.of(topic) == alone.of(topic)
     assert together.tables == alone.tables

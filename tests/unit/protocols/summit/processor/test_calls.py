@@ -49,7 +49,7 @@ def test_rtes_hears_of_a_tool() -> None:
     move = {"task_id": "R", "git_hash": None}
     tool = {"call_id": "R/c%2F1", "tool": "slugify"}
     arguments = '{"title":"To Be"}'
-    assert bench.told() == [
+    assert bench.rtes_payloads() == [
         ("R", {**move, "from_state": "none", "to_state": "queued", "timestamp": began}),
         ("R", {**tool, "arguments_json": arguments, "timestamp": began}),
         ("R", {**move, "from_state": "queued", "to_state": "failed", "timestamp": ended}),
@@ -72,7 +72,7 @@ def test_how_a_tool_ends(end: Any, status: str) -> None:
     bench = Bench()
     bench.call(tool_call(context={"budget": {"seconds": 20, "usd": 9}}))
     end(bench)
-    assert bench.told()[-1][1]["status"] == status
+    assert bench.rtes_payloads()[-1][1]["status"] == status
 
 
 def test_the_output_of_a_tool_is_any_json() -> None:
@@ -111,16 +111,16 @@ def test_a_call_that_is_refused_leaves_nothing_behind(rule: str) -> None:
     assert fact["message"].startswith(f"{rule}: ")
     assert (fact["inputs"], fact["runVersion"], fact["toState"]) == (None, None, None)
     assert bench.rows(SUMMIT_RUNS_TABLE) == {}
-    assert (bench.inbox(), bench.edges(), bench.told(), bench.timers) == ([], [], [], {})
+    assert (bench.inbox(), bench.edges(), bench.rtes_payloads(), bench.timers) == ([], [], [], {})
     assert bench.invoke()["rule"] == "call.accepted", "the runId is still free"
 
 
 def test_a_key_that_is_not_the_runs() -> None:
     bench = Bench()
-    for key, shown in (("other", "other"), (None, "R"), (b"\xff", "R")):
+    for key, expected in (("other", "other"), (None, "R"), (b"\xff", "R")):
         sent = bench.decide(bench.record(SUMMIT_CALLS, invoke(), key=key))
         (one,) = sent
-        assert (one.key, one.json["rule"]) == (shown, "key.mismatch")
+        assert (one.key, one.json["rule"]) == (expected, "key.mismatch")
         assert one.json["runId"] == "R"
 
 
@@ -232,8 +232,8 @@ def test_a_cancel() -> None:
     run = bench.run()
     position = fact["cause"]
     at = "2026-01-01T00:00:00.050Z"
-    said = {"caller": "desk-7", "reason": "enough", "position": position, "at": at}
-    assert run["cancel"] == said
+    cancel_json = {"caller": "desk-7", "reason": "enough", "position": position, "at": at}
+    assert run["cancel"] == cancel_json
     assert run["error"] == {
         "code": -32014,
         "message": "cancel.accepted: the run is cancelled",

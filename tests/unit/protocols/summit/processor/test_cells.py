@@ -120,7 +120,7 @@ def test_a_run(state: str, event: str, cell: str) -> None:
     bench = Bench()
     bench.put_in(state)
     before = None if state == "none" else bench.run()
-    moved, delivered = len(bench.moves()), len(bench.inbox())
+    moves_before, delivered = len(bench.moves()), len(bench.inbox())
     edges, known = len(bench.edges()), bench.known()
     fact = EVENTS[event](bench)
     if cell == "dup" or cell.startswith("✗ "):
@@ -132,7 +132,7 @@ def test_a_run(state: str, event: str, cell: str) -> None:
         assert (fact["fromState"], fact["toState"]) == (None, None)
         assert bench.state() == state
         assert before is None or bench.run() == before
-        assert len(bench.moves()) == moved, "RTES hears nothing"
+        assert len(bench.moves()) == moves_before, "RTES hears nothing"
         assert (len(bench.inbox()), len(bench.edges())) == (delivered, edges)
         assert bench.known() == known
         return
@@ -141,7 +141,7 @@ def test_a_run(state: str, event: str, cell: str) -> None:
     assert bench.state() == target
     step = (None, None) if target == state else (state, target)
     assert (fact["fromState"], fact["toState"]) == step
-    assert bench.moves()[moved:] == ([] if target == state else [(state, target)])
+    assert bench.moves()[moves_before:] == ([] if target == state else [(state, target)])
     version = 1 if before is None else before["version"] + 1
     assert fact["runVersion"] == bench.run()["version"] == version
     reason = fact["rule"] if before is None or target != state else before["reason"]
@@ -154,9 +154,9 @@ def test_the_timer_of_a_run(state: str, event: str) -> None:
     """It fires on open runs only: it is deleted when a run ends."""
     bench = Bench(summit_run_timeout_s=20)
     bench.put_in(state, seconds=None if event == "timeout" else 20)
-    told = len(bench.facts())
+    facts_before = len(bench.facts())
     bench.advance_to(START_MS + 60_000)
-    fired, cell = bench.facts()[told:], RUN_CELLS[state, event]
+    fired, cell = bench.facts()[facts_before:], RUN_CELLS[state, event]
     if cell == IMPOSSIBLE:
         assert fired == []
         assert bench.state() == state

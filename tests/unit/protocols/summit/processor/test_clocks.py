@@ -14,7 +14,7 @@ def test_a_tool_took_no_less_than_no_time() -> None:
     fact = bench.reply("result", output={}, at=START_MS + 400)
     assert fact["rule"] == "reply.result"
     assert fact["figures"]["elapsed_ms"] == 0
-    _, completed = bench.told()[-1]
+    _, completed = bench.rtes_payloads()[-1]
     assert (completed["status"], completed["duration_ms"]) == ("success", 0)
 
 

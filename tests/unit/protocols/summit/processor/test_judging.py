@@ -58,16 +58,16 @@ def test_a_judgement() -> None:
 STATUSES = ("passed", "flagged", "failed")
 
 
-@pytest.mark.parametrize("own", [None, *STATUSES])
-@pytest.mark.parametrize("judged", STATUSES)
-def test_the_strictest_status_stands(own: str | None, judged: str) -> None:
-    bench = completed(verification=None if own is None else {"status": own})
-    bench.reply("verification", verification={"status": judged})
+@pytest.mark.parametrize("agent_status", [None, *STATUSES])
+@pytest.mark.parametrize("judge_status", STATUSES)
+def test_the_strictest_status_stands(agent_status: str | None, judge_status: str) -> None:
+    bench = completed(verification=None if agent_status is None else {"status": agent_status})
+    bench.reply("verification", verification={"status": judge_status})
     run = bench.run()
-    named = [name for name in (own, judged) if name is not None]
+    named = [name for name in (agent_status, judge_status) if name is not None]
     assert run["verificationStatus"] == max(named, key=STATUSES.index)
-    assert run.get("verification", {}).get("status") == own, "neither can erase the other"
-    assert run["judge"]["verification"]["status"] == judged
+    assert run.get("verification", {}).get("status") == agent_status, "neither can erase the other"
+    assert run["judge"]["verification"]["status"] == judge_status
 
 
 REFUSED: list[tuple[str, Json]] = [

@@ -147,13 +147,13 @@ def test_who_is_withdrawn_cannot_be_withdrawn_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "shown"), [(b"other", "other"), (None, AGENT), (b"\xff", AGENT), (b"", "")]
+    ("key", "expected"), [(b"other", "other"), (None, AGENT), (b"\xff", AGENT), (b"", "")]
 )
-def test_a_manifest_lies_under_its_agents_name(key: bytes | None, shown: str) -> None:
+def test_a_manifest_lies_under_its_agents_name(key: bytes | None, expected: str) -> None:
     made = bench()
     record = made.record(SUMMIT_MANIFESTS, manifest(), key=key)
     (sent,) = made.of(SUMMIT_EVENTS, made.decide(record))
-    assert (sent.key, sent.value["rule"]) == (shown, "key.mismatch")
+    assert (sent.key, sent.value["rule"]) == (expected, "key.mismatch")
     assert sent.value["agentId"] == AGENT
     assert made.rows(SUMMIT_AGENTS_TABLE) == {}
 
@@ -278,9 +278,9 @@ def test_a_call_in_the_batch_of_its_agents_first_manifest_does_not_see_it() -> N
 
 
 @given(values(RECORD), st.booleans())
-def test_every_manifest_that_avro_can_carry_gets_one_verdict(value: Json, own: bool) -> None:
+def test_every_manifest_that_avro_can_carry_gets_one_verdict(value: Json, is_keyed: bool) -> None:
     made = bench()
-    key = value["metadata"]["name"] if own else AGENT
+    key = value["metadata"]["name"] if is_keyed else AGENT
     record = made.message(value, avro=True, topic=SUMMIT_MANIFESTS, key=key)
     fact = made.fact(record)
     assert fact["rule"] == "key.mismatch" or fact["rule"].startswith(("manifest.", "json."))
@@ -297,21 +297,21 @@ STEPS = st.lists(
 
 def expected(steps: list[tuple[str, Json] | None]) -> list[str]:
     """The rules, by a model of its own: the one in force, and what each version stands for."""
-    found: list[str] = []
+    rules: list[str] = []
     known: dict[str, Json] = {}
     latest, registered = None, False
     for step in steps:
         if step is None:
-            found.append("withdrawn" if registered else "not_registered")
+            rules.append("withdrawn" if registered else "not_registered")
             registered = False
         elif registered and step == latest:
-            found.append("duplicate")
+            rules.append("duplicate")
         elif known.setdefault(step[0], step[1]) != step[1]:
-            found.append("version_conflict")
+            rules.append("version_conflict")
         else:
-            found.append("accepted")
+            rules.append("accepted")
             latest, registered = step, True
-    return [f"manifest.{rule}" for rule in found]
+    return [f"manifest.{rule}" for rule in rules]
 
 
 @given(STEPS, st.integers(1, 12))

@@ -22,7 +22,7 @@ def begun(usd: float | None = 1.25, **budget: float) -> Bench:
 
 
 @pytest.mark.parametrize(
-    ("told", "state"),
+    ("usd", "state"),
     [
         (1.25, "completed"),
         (1.2500000004, "completed"),
@@ -30,13 +30,13 @@ def begun(usd: float | None = 1.25, **budget: float) -> Bench:
         (1.31, "budget_exceeded"),
     ],
 )
-def test_the_specs_sums(told: float, state: str) -> None:
+def test_the_specs_sums(usd: float, state: str) -> None:
     bench = begun()
     assert bench.reply("progress", metrics=cost(0.75))["toState"] == "running"
-    fact = bench.reply("result", metrics=cost(told))
+    fact = bench.reply("result", metrics=cost(usd))
     assert bench.state() == state
     assert fact["rule"] == ("reply.result" if state == "completed" else "budget.usd")
-    assert fact["figures"]["cost_usd"] == told
+    assert fact["figures"]["cost_usd"] == usd
     assert fact["figures"]["usd"] == 1.25
 
 
@@ -85,11 +85,11 @@ USD = st.integers(0, 3_000).map(lambda n: n / 1000)
 @settings(max_examples=example_count(60), deadline=None)
 @given(st.lists(USD, min_size=1, max_size=6), USD)
 def test_the_larger_total_stands_and_is_held_against_the_budget(
-    told: list[float], limit: float
+    totals: list[float], limit: float
 ) -> None:
     bench = begun(limit)
     largest = 0.0
-    for number, usd in enumerate(told):
+    for number, usd in enumerate(totals):
         fact = bench.reply("progress", f"p{number}", metrics=cost(usd))
         largest = max(largest, usd)
         assert bench.run()["metrics"]["cost_usd"] == largest

@@ -33,8 +33,11 @@ def rebuilt(facts: list[Json], commands: dict[str, Json]) -> Json:
         if fact["rule"] == "call.accepted":
             row = created(fact, command, manifests)
         elif fact["subject"] == "call":
-            said = {"caller": command.get("caller"), "reason": command["params"].get("reason")}
-            row["cancel"] = present({**said, "position": fact["cause"], "at": fact["at"]})
+            cancel_json = {
+                "caller": command.get("caller"),
+                "reason": command["params"].get("reason"),
+            }
+            row["cancel"] = present({**cancel_json, "position": fact["cause"], "at": fact["at"]})
         elif fact["subject"] == "reply":
             replied(row, fact, command)
         row |= {"version": fact["runVersion"], "updatedAt": fact["at"]}
@@ -80,7 +83,7 @@ def replied(row: Json, fact: Json, reply: Json) -> None:
             "replyId": fact["replyId"],
             "position": fact["cause"],
             "at": fact["at"],
-            "verification": kept(content.verification),
+            "verification": verification_row(content.verification),
             "provenance": content.provenance,
             "metrics": content.metrics,
         }
@@ -91,7 +94,7 @@ def replied(row: Json, fact: Json, reply: Json) -> None:
         if content.provenance is not None:
             row["provenance"] = content.provenance
         if content.verification is not None:
-            row["verification"] = kept(content.verification)
+            row["verification"] = verification_row(content.verification)
         if reply["kind"] != "progress":
             hashes = {"replyHash": fact["contentHash"], "outputHash": content.output_hash}
             row["evidence"] |= present({"replyPosition": fact["cause"], **hashes})
@@ -111,11 +114,11 @@ def ended(row: Json, fact: Json, command: Json) -> None:
         if command.get("kind") == "error":
             agent_error = summit.reply_content(command, row["kind"]).error
         errors = fact["errors"] or None
-        found = {"path": fact["path"], "errors": errors, "agent_error": agent_error}
-        row["error"] = summit.run_error(fact["rule"], **found)
+        details = {"path": fact["path"], "errors": errors, "agent_error": agent_error}
+        row["error"] = summit.run_error(fact["rule"], **details)
 
 
-def kept(verification: Json) -> Json:
+def verification_row(verification: Json) -> Json:
     return {"checks": [], **summit.row_verification(verification)}
 
 
@@ -134,8 +137,8 @@ def test_the_facts_are_enough(history: list[tuple[tuple[Any, Json], int]]) -> No
         bench.decide(message)
     facts = bench.facts()
     for run_id, row in bench.rows(SUMMIT_RUNS_TABLE).items():
-        own = [f for f in facts if f["subject"] == "manifest" or f["runId"] == run_id]
-        assert rebuilt(own, commands) == present(to_json(RUN_RECORD, row))
+        run_facts = [f for f in facts if f["subject"] == "manifest" or f["runId"] == run_id]
+        assert rebuilt(run_facts, commands) == present(to_json(RUN_RECORD, row))
     for fact in facts:
         if fact["subject"] == "reply" and fact["verdict"] == "accepted":
             known = {"replyHash": fact["contentHash"], "position": fact["cause"]}

@@ -36,8 +36,8 @@ def begun(**more: Any) -> Bench:
 
 def test_progress() -> None:
     bench = begun()
-    told = {"tokens": 40, "cost_usd": 0.5, "latency_ms": 12.5}
-    fact = bench.reply("progress", "start", metrics=told, message="reading", at=START_MS + 9)
+    metrics = {"tokens": 40, "cost_usd": 0.5, "latency_ms": 12.5}
+    fact = bench.reply("progress", "start", metrics=metrics, message="reading", at=START_MS + 9)
     assert (fact["verdict"], fact["rule"]) == ("accepted", "reply.progress")
     assert (fact["replyId"], fact["replyKind"]) == ("start", "progress")
     assert (fact["fromState"], fact["toState"], fact["runVersion"]) == ("queued", "running", 2)
@@ -187,11 +187,11 @@ ORDER: list[tuple[str, list[tuple[str, Json]]]] = [
 def test_the_first_broken_rule_decides(kind: str, steps: list[tuple[str, Json]]) -> None:
     """Each reply breaks its rule and all that come after it."""
     for number, (rule, _) in enumerate(steps):
-        broken: Json = {}
+        members: Json = {}
         for _, more in reversed(steps[number:]):
-            broken |= more
+            members |= more
         bench = begun(context={"budget": {"usd": 9, "tokens": 50}})
-        assert bench.reply(kind, **broken)["rule"] == rule
+        assert bench.reply(kind, **members)["rule"] == rule
 
 
 def test_metrics_count_whatever_rule_ends_the_run() -> None:
@@ -256,7 +256,7 @@ def test_a_key_that_is_not_the_runs() -> None:
     bench = begun()
     (one,) = bench.decide(bench.record(SUMMIT_REPLIES, reply("result"), key="other"))
     assert (one.key, one.json["rule"]) == ("other", "key.mismatch")
-    assert bench.said(reply("result", runId="a b"), key="other")["rule"] == "reply.shape"
+    assert bench.decide_reply(reply("result", runId="a b"), key="other")["rule"] == "reply.shape"
 
 
 def put_text(bench: Bench, kind: str, member: str, text: str) -> Json:

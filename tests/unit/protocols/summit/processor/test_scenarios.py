@@ -147,9 +147,9 @@ outputs, of = SUMMIT.outputs, SUMMIT.of
 INPUTS = ("summit.manifests", "summit.calls", "summit.replies")
 
 
-def summary(found: list[Json]) -> Expected:
+def summary(all_outputs: list[Json]) -> Expected:
     facts, refused, letters, statuses = [], [], [], []
-    for output in found:
+    for output in all_outputs:
         topic = str(output.get("topic"))
         if topic == "summit.events":
             key = output["key"].replace(" ", "_")
@@ -173,8 +173,8 @@ def values(name: str, topic: str) -> list[Json]:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_scenario_brings_about_what_the_spec_says(name: str) -> None:
-    for part, wanted in zip(ours(name), EXPECTED[name], strict=True):
-        assert part.split() == wanted.split()
+    for part, expected_part in zip(ours(name), EXPECTED[name], strict=True):
+        assert part.split() == expected_part.split()
 
 
 def test_every_scenario_is_expected() -> None:
@@ -195,15 +195,15 @@ def test_more_partitions_change_no_verdict(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_decodable_record_has_one_fact(name: str) -> None:
     facts = values(name, "summit.events")
-    own = [fact["cause"] for fact in facts if fact["eventId"] == f"{fact['cause']}/0"]
+    positions = [fact["cause"] for fact in facts if fact["eventId"] == f"{fact['cause']}/0"]
     fired = [fact["eventId"] for fact in facts if fact["verdict"] == "fired"]
-    assert len(own) + len(fired) == len(facts)
-    assert len(set(own)) == len(own)
+    assert len(positions) + len(fired) == len(facts)
+    assert len(set(positions)) == len(positions)
     assert len(set(fired)) == len(fired)
     assert all(fact["eventId"].endswith("/timeout") for fact in facts if fact["verdict"] == "fired")
     letters = ours(name).letters.split()
     for topic in INPUTS:
-        offsets = [int(p.rpartition("/")[2]) for p in own if p.startswith(f"{topic}/")]
+        offsets = [int(p.rpartition("/")[2]) for p in positions if p.startswith(f"{topic}/")]
         lost = sum(of_topic(o) == topic for o in outputs(name))
         assert len(offsets) == (max(offsets) + 1 - lost if offsets else 0)
     assert len(letters) == sum(of_topic(o) is not None for o in outputs(name))
@@ -218,13 +218,13 @@ def of_topic(output: Json) -> str | None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_rtes_hears_of_every_move(name: str) -> None:
     facts = [f for f in values(name, "summit.events") if f["toState"] and f["runId"]]
-    told = [v for v in values(name, "rtes.raw") if v["payload"]["type"] == "TASK_TRANSITION"]
-    moves = [(v["payload"]["task_id"], v["payload"]["to_state"]) for v in told]
+    events = [v for v in values(name, "rtes.raw") if v["payload"]["type"] == "TASK_TRANSITION"]
+    moves = [(v["payload"]["task_id"], v["payload"]["to_state"]) for v in events]
     assert moves == [(f["runId"], f["toState"]) for f in facts]
-    ids = [v["event_id"] for v in told]
+    ids = [v["event_id"] for v in events]
     assert ids == [uuid5_url(f"headrace:summit:{f['eventId']}:0") for f in facts]
-    kept = [o["value"] for o in of(name, "rtes.events")]
-    assert len(kept) == len(of(name, "rtes.raw")), "RTES takes every one of them"
+    recorded = [o["value"] for o in of(name, "rtes.events")]
+    assert len(recorded) == len(of(name, "rtes.raw")), "RTES takes every one of them"
 
 
 def test_who_is_told_to_stop() -> None:
@@ -240,13 +240,13 @@ def test_who_is_told_to_stop() -> None:
 
 
 def test_tools_end_as_their_runs_do() -> None:
-    told = [
+    ends = [
         (v["payload"]["call_id"], v["payload"]["status"])
         for name in ("calls", "cancel", "time")
         for v in values(name, "rtes.raw")
         if v["payload"]["type"] == "TOOL_LIFECYCLE_COMPLETED"
     ]
-    assert told == [
+    assert ends == [
         ("r3/c-1", "success"),
         ("r4/c%2F2", "failure"),
         ("r5/c-1", "failure"),
@@ -258,9 +258,9 @@ def test_what_was_refused_is_shown_nowhere() -> None:
     refused = [f for f in values("replies", "summit.events") if f["rule"].startswith("output.")]
     assert len(refused) == 3
     assert all(f["output"] is None for f in refused)
-    shown = [o["body"] for o in outputs("replies") if "query" in o]
-    assert "six" not in str(shown)
-    hashes = [row["evidence"]["outputHash"] for row in shown[0]["items"]]
+    bodies = [o["body"] for o in outputs("replies") if "query" in o]
+    assert "six" not in str(bodies)
+    hashes = [row["evidence"]["outputHash"] for row in bodies[0]["items"]]
     assert len([h for h in hashes if h is not None]) == 8
 
 

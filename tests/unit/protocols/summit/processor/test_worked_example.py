@@ -149,11 +149,11 @@ def test_what_rtes_hears(example: Example) -> None:
     causes = ("summit.calls/4/118/0", "summit.replies/4/7/0")
     assert [e.id for e in events] == [uuid5_url(f"headrace:summit:{cause}:0") for cause in causes]
     assert [e.key for e in events] == ["tr-9c", "tr-9c"]
-    assert [p["timestamp"] for _, p in example.bench.told()] == [
+    assert [p["timestamp"] for _, p in example.bench.rtes_payloads()] == [
         "2026-03-02T09:00:00.000Z",
         "2026-03-02T09:00:00.412Z",
     ]
-    assert [p["task_id"] for _, p in example.bench.told()] == ["run-7f2", "run-7f2"]
+    assert [p["task_id"] for _, p in example.bench.rtes_payloads()] == ["run-7f2", "run-7f2"]
     assert example.bench.moves() == [("none", "queued"), ("queued", "completed")]
 
 
