@@ -8,13 +8,13 @@ import pytest
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What was slept, without the sleep."""
-    found: list[float] = []
+    delays: list[float] = []
     before = asyncio.sleep
 
     async def sleep(seconds: float, result: object = None) -> None:
         if seconds:
-            found.append(seconds)
+            delays.append(seconds)
         await before(0)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    return found
+    return delays

@@ -67,9 +67,9 @@ _PAYLOADS: dict[str, type[_Strict]] = {
 
 def read(envelope: Json, payload_type: str | None = None) -> tuple[OldEnvelope, _Strict]:
     """As an old peer reads it.  payload_type: what it takes it for.  Raises ValidationError."""
-    found = OldEnvelope.model_validate(envelope)
-    model = _PAYLOADS[payload_type or found.payload_type]
-    return found, model.model_validate(found.payload)
+    old_envelope = OldEnvelope.model_validate(envelope)
+    model = _PAYLOADS[payload_type or old_envelope.payload_type]
+    return old_envelope, model.model_validate(old_envelope.payload)
 
 
 class OldServer:
@@ -97,31 +97,35 @@ class OldServer:
         await send({"type": "http.response.body", "body": text})
 
     def _answer(self, request: Json) -> Json:
-        id, given = request["id"], request["params"]["envelope"]
-        self.seen.append(given["payload_type"])
+        id, raw_envelope = request["id"], request["params"]["envelope"]
+        self.seen.append(raw_envelope["payload_type"])
         self.keys.append(request["params"]["idempotency_key"])
-        if given["payload_type"] not in _PAYLOADS:
-            data = {"payload_type": given["payload_type"], "error": "no such handler"}
+        if raw_envelope["payload_type"] not in _PAYLOADS:
+            data = {"payload_type": raw_envelope["payload_type"], "error": "no such handler"}
             return _error(id, -32601, "Method not found", data)
         try:
-            asked, payload = read(given)
+            old_envelope, payload = read(raw_envelope)
         except ValidationError as exc:
             return _error(id, -32602, "Invalid params", {"error": str(exc)})
         assert isinstance(payload, OldRequest)
-        return {"jsonrpc": "2.0", "result": {"envelope": self._reply(asked, payload)}, "id": id}
+        return {
+            "jsonrpc": "2.0",
+            "result": {"envelope": self._reply(old_envelope, payload)},
+            "id": id,
+        }
 
-    def _reply(self, asked: OldEnvelope, payload: OldRequest) -> Json:
+    def _reply(self, old_envelope: OldEnvelope, payload: OldRequest) -> Json:
         done = OldResponse(task_id="t-1", status="completed", result={"echoed": payload.input})
         return {
             "asap_version": "0.1",
-            "id": asked.id[:-1] + "Z",
+            "id": old_envelope.id[:-1] + "Z",
             "timestamp": "2026-11-21T10:00:00Z",
             "sender": self._urn,
-            "recipient": asked.sender,
+            "recipient": old_envelope.sender,
             "payload_type": "task.response",
             "payload": done.model_dump(),
-            "correlation_id": asked.id,
-            "trace_id": asked.trace_id,
+            "correlation_id": old_envelope.id,
+            "trace_id": old_envelope.trace_id,
         }
 
 

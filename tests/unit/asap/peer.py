@@ -32,21 +32,21 @@ class Peer:
         next_ = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(next_, Exception):
             raise next_
-        found = next_(request) if callable(next_) else next_
-        assert isinstance(found, httpx.Response)
-        return found
+        response = next_(request) if callable(next_) else next_
+        assert isinstance(response, httpx.Response)
+        return response
 
     def client(self, **more: Any) -> ASAPClient:
         return ASAPClient(BASE, transport=self.transport, **more)
 
 
 def reply(request: httpx.Request, payload_type: str = "TaskResponse", **more: Any) -> Json:
-    asked = json.loads(request.content)["params"]["envelope"]
+    request_envelope = json.loads(request.content)["params"]["envelope"]
     return envelope_json(
         payload_type,
-        sender=asked["recipient"],
-        recipient=asked["sender"],
-        **{"correlation_id": asked["id"], **more},
+        sender=request_envelope["recipient"],
+        recipient=request_envelope["sender"],
+        **{"correlation_id": request_envelope["id"], **more},
     )
 
 

@@ -24,14 +24,14 @@ class Store(SnapshotStore, Protocol):
 
 
 def snapshot(task_id: str, version: int, **more: Any) -> StateSnapshot:
-    found = {
+    members = {
         "id": generate_id(),
         "task_id": task_id,
         "version": version,
         "data": {"page": version},
         "created_at": datetime(2026, 11, 21, 10, tzinfo=UTC),
     }
-    return StateSnapshot.model_validate({**found, **more})
+    return StateSnapshot.model_validate({**members, **more})
 
 
 class SnapshotContract:
@@ -116,9 +116,9 @@ class SnapshotContract:
         store.create_snapshot(task, {"n": 3})
         assert store.latest_checkpoint(task) == second
         store.delete(task, 2)
-        found = store.latest_checkpoint(task)
-        assert found is not None
-        assert (found.version, found.data) == (1, {"n": 1})
+        stored = store.latest_checkpoint(task)
+        assert stored is not None
+        assert (stored.version, stored.data) == (1, {"n": 1})
 
     def test_a_restore_is_a_new_version(self, store: Store, task: str) -> None:
         first = store.create_snapshot(task, {"n": 1}, checkpoint=True)
@@ -151,10 +151,10 @@ class SnapshotContract:
         made = store.create_snapshot(task, data)
         data["pages"].append(2)
         made.data["pages"].append(3)
-        found = store.get(task)
-        assert found is not None
-        assert found.data == {"pages": [1]}
-        found.data["pages"].append(4)
+        stored = store.get(task)
+        assert stored is not None
+        assert stored.data == {"pages": [1]}
+        stored.data["pages"].append(4)
         again = store.get(task)
         assert again is not None
         assert again.data == {"pages": [1]}

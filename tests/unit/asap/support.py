@@ -54,7 +54,7 @@ def manifest(auth: AuthScheme | None = None, id: str = AGENT) -> Manifest:
 
 def envelope_json(payload_type: str = "TaskRequest", **more: Any) -> Json:
     """As a client writes it."""
-    found = {
+    members = {
         "id": generate_id(),
         "asap_version": "0.1",
         "timestamp": "2026-11-21T09:59:58Z",
@@ -65,8 +65,8 @@ def envelope_json(payload_type: str = "TaskRequest", **more: Any) -> Json:
         "trace_id": "tr-19",
     }
     if payload_type in ANSWERS:
-        found["correlation_id"] = "t-1"
-    return {**found, **more}
+        members["correlation_id"] = "t-1"
+    return {**members, **more}
 
 
 def correlated(**more: Any) -> Json:
@@ -100,18 +100,22 @@ def post(app: FastAPI, body: Any, **headers: str) -> Json:
     answer = ask(app, "POST", "/asap", headers=names, **content)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/json"
-    found: Json = answer.json()
-    assert set(found) == {"jsonrpc", "id", "result" if "result" in found else "error"}
-    assert found["jsonrpc"] == "2.0"
-    return found
+    response_json: Json = answer.json()
+    assert set(response_json) == {
+        "jsonrpc",
+        "id",
+        "result" if "result" in response_json else "error",
+    }
+    assert response_json["jsonrpc"] == "2.0"
+    return response_json
 
 
 def error(answer: Json) -> tuple[int, Json]:
     """Code and data, once the message is known to be the code's."""
-    found = answer["error"]
-    assert set(found) == {"code", "message", "data"}
-    assert found["message"] == MESSAGES[found["code"]]
-    return found["code"], found["data"]
+    rpc_error = answer["error"]
+    assert set(rpc_error) == {"code", "message", "data"}
+    assert rpc_error["message"] == MESSAGES[rpc_error["code"]]
+    return rpc_error["code"], rpc_error["data"]
 
 
 MESSAGES = {

@@ -35,13 +35,13 @@ VALUES = st.recursive(
 )
 
 
-def answered(body: bytes) -> Reply:
+def post_body(body: bytes) -> Reply:
     reply = asyncio.run(SERVER.answer(body, {}))
-    found = json.loads(reply.text())
-    assert found["jsonrpc"] == "2.0"
-    assert ("result" in found) != ("error" in found)
-    if "error" in found:
-        error = found["error"]
+    response = json.loads(reply.text())
+    assert response["jsonrpc"] == "2.0"
+    assert ("result" in response) != ("error" in response)
+    if "error" in response:
+        error = response["error"]
         assert MESSAGES[error["code"]] == error["message"]
         assert isinstance(error["data"]["error"], str)
         wants = "asap_error" in error["data"]
@@ -71,7 +71,7 @@ GOOD: Json = call(envelope_json(correlation_id="c"), idempotency_key="k")
 @settings(max_examples=example_count(300), deadline=None)
 @given(st.sampled_from(places(GOOD)), VALUES)
 def test_a_request_with_one_member_changed(at: tuple[Any, ...], new: Any) -> None:
-    answered(json.dumps(changed(GOOD, at, new)).encode())
+    post_body(json.dumps(changed(GOOD, at, new)).encode())
 
 
 @settings(max_examples=example_count(200), deadline=None)
@@ -82,23 +82,23 @@ def test_a_request_with_a_member_more(at: tuple[Any, ...], data: st.DataObject) 
         value = value[key]
     if isinstance(value, dict):
         more = {**value, data.draw(st.text()): data.draw(VALUES)}
-        answered(json.dumps(changed(GOOD, at, more)).encode())
+        post_body(json.dumps(changed(GOOD, at, more)).encode())
 
 
 @settings(max_examples=example_count(200), deadline=None)
 @given(st.binary() | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes(body: bytes) -> None:
-    answered(body)
+    post_body(body)
 
 
 @settings(max_examples=example_count(200), deadline=None)
 @given(st.sampled_from(sorted(PAYLOADS)), VALUES)
 def test_any_payload(name: str, payload: Any) -> None:
-    answered(json.dumps(call(envelope_json(name, payload=payload))).encode())
+    post_body(json.dumps(call(envelope_json(name, payload=payload))).encode())
 
 
 @given(st.integers(1, 400))
 def test_what_is_nested_too_deep(depth: int) -> None:
     nested = b'{"a":' * depth + b"1" + b"}" * depth
     body = json.dumps(call(envelope_json(payload={"here": 1}))).replace('{"here": 1}', "@")
-    answered(body.encode().replace(b"@", nested))
+    post_body(body.encode().replace(b"@", nested))

@@ -65,13 +65,13 @@ def test_an_unknown_path(path: str) -> None:
 
 
 def test_the_manifest_is_public_and_whole() -> None:
-    own = manifest(AuthScheme(schemes=["bearer"]))
-    app = create_app(own, token_validator=lambda token: None)
+    agent_manifest = manifest(AuthScheme(schemes=["bearer"]))
+    app = create_app(agent_manifest, token_validator=lambda token: None)
     answer = ask(app, "GET", "/.well-known/asap/manifest.json")
     assert answer.status_code == 200
-    assert answer.json() == own.model_dump(mode="json")
+    assert answer.json() == agent_manifest.model_dump(mode="json")
     assert answer.json()["signature"] is None
-    assert Manifest.model_validate(answer.json()) == own
+    assert Manifest.model_validate(answer.json()) == agent_manifest
 
 
 def test_metrics_are_there_before_the_first_request() -> None:
@@ -101,7 +101,7 @@ def test_metrics_count_what_was_answered() -> None:
         'asap_requests_error_total{error_type="parse_error",payload_type="unknown"} 1.0',
         'asap_request_duration_seconds_count{payload_type="TaskRequest",status="success"} 2.0',
     ):
-        assert _unordered(line) in {_unordered(found) for found in text.splitlines()}, text
+        assert _unordered(line) in {_unordered(sample) for sample in text.splitlines()}, text
     kinds = set(re.findall(r'error_type="(\w+)"', text))
     assert kinds <= set(ERROR_TYPES)
 
@@ -114,24 +114,24 @@ def _unordered(line: str) -> frozenset[str]:
 @pytest.mark.parametrize("style", ["{}", ".", "_", "-", "upper"])
 def test_every_type_in_every_spelling_finds_its_handler(name: str, style: str) -> None:
     words = re.findall("[A-Z][a-z]*", name)
-    given = {"{}": name, "upper": name.upper()}.get(style) or style.join(words).lower()
+    spelling = {"{}": name, "upper": name.upper()}.get(style) or style.join(words).lower()
     seen: list[Envelope] = []
 
-    def handler(envelope: Envelope, own: Manifest) -> Envelope:
+    def handler(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         seen.append(envelope)
         done = TaskResponse(task_id="t", status=TaskStatus.COMPLETED)
-        return reply_to(envelope, done, sender=own.id)
+        return reply_to(envelope, done, sender=agent_manifest.id)
 
     registry = HandlerRegistry()
     registry.register(name, handler)
-    of = {**envelope_json(name), "payload_type": given}
+    of = {**envelope_json(name), "payload_type": spelling}
     answer = post(create_app(manifest(), registry), call(of))
     assert normalize_payload_type(answer["result"]["envelope"]["payload_type"]) == "TaskResponse"
-    assert (seen[0].payload_type, seen[0].canonical_type) == (given, name)
+    assert (seen[0].payload_type, seen[0].canonical_type) == (spelling, name)
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"),
+    ("request_type", "reply_type"),
     [
         ("TaskRequest", "TaskResponse"),
         ("task.request", "task.response"),
@@ -139,10 +139,10 @@ def test_every_type_in_every_spelling_finds_its_handler(name: str, style: str) -
         ("task-request", "task-response"),
     ],
 )
-def test_the_echo_answers_in_the_style_of_the_request(asked: str, answered: str) -> None:
-    of = {**envelope_json(), "payload_type": asked}
+def test_the_echo_answers_in_the_style_of_the_request(request_type: str, reply_type: str) -> None:
+    of = {**envelope_json(), "payload_type": request_type}
     reply = post(create_app(manifest()), call(of))["result"]["envelope"]
-    assert reply["payload_type"] == answered
+    assert reply["payload_type"] == reply_type
     assert "payload_type" not in reply["payload"]
 
 
@@ -153,7 +153,7 @@ def test_without_handlers_nothing_is_handled() -> None:
 
 def test_a_type_of_one_s_own() -> None:
     registry = HandlerRegistry()
-    registry.register("acme.ping", lambda envelope, own: envelope)
+    registry.register("acme.ping", lambda envelope, agent_manifest: envelope)
     app = create_app(manifest(), registry)
     answer = post(app, call(envelope_json("acme_ping", payload={"n": 1})))
     assert answer["result"]["envelope"]["payload"] == {"n": 1}
@@ -171,13 +171,13 @@ class Counting:
         registry.register("TaskRequest", self.answer)
         self.app = create_app(manifest(), registry)
 
-    def answer(self, envelope: Envelope, own: Manifest) -> Envelope:
+    def answer(self, envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         self.calls += 1
         self.go.wait(10)
         if envelope.payload["input"].get("fail"):
             raise RuntimeError(f"call {self.calls}")
         done = TaskResponse(task_id=f"t-{self.calls}", status=TaskStatus.COMPLETED)
-        return reply_to(envelope, done, sender=own.id)
+        return reply_to(envelope, done, sender=agent_manifest.id)
 
 
 def test_a_send_with_the_same_key_gets_the_same_reply() -> None:
@@ -250,7 +250,7 @@ def test_a_send_that_comes_meanwhile_waits_for_the_first() -> None:
 def test_only_so_many_replies_are_kept_and_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply_cache, "MAX_REPLIES", 3)
     now = [0.0]
-    kept, made = reply_cache.ReplyCache(lambda: now[0]), []
+    cache, made = reply_cache.ReplyCache(lambda: now[0]), []
 
     async def send(number: int) -> None:
         of = Envelope.model_validate(envelope_json(id=f"e-{number}"))
@@ -259,7 +259,7 @@ def test_only_so_many_replies_are_kept_and_for_a_day(monkeypatch: pytest.MonkeyP
             made.append(number)
             return of
 
-        await kept.get_or_make(of, "k", make)
+        await cache.get_or_make(of, "k", make)
 
     async def story() -> None:
         for number in (1, 2, 3, 1, 4, 2, 3, 4, 1):
@@ -279,15 +279,15 @@ def test_two_agents_meet() -> None:
     """A request, and an answer to it that the other side understands."""
     of = envelope_json()
     reply = post(create_app(manifest()), call(of))["result"]["envelope"]
-    found = Envelope.model_validate(reply)
-    assert found.recipient == PLANNER
-    assert found.typed_payload().payload_type == "TaskResponse"
+    reply_envelope = Envelope.model_validate(reply)
+    assert reply_envelope.recipient == PLANNER
+    assert reply_envelope.typed_payload().payload_type == "TaskResponse"
 
 
 @pytest.mark.parametrize("text", ['{"\\ud800": 1}', '{"\\ud800": 1e999}', '{"a": "\\ud800"}'])
 def test_what_is_no_unicode_text_is_echoed_as_it_came(text: str) -> None:
-    asked = json.dumps(call(envelope_json(), idempotency_key="k"))
-    body = asked.replace(json.dumps(PAYLOADS["TaskRequest"]["input"]), text)
+    request_text = json.dumps(call(envelope_json(), idempotency_key="k"))
+    body = request_text.replace(json.dumps(PAYLOADS["TaskRequest"]["input"]), text)
     assert text in body
     answer = ask(create_app(manifest()), "POST", "/asap", content=body)
     echoed = json.loads(answer.content)["result"]["envelope"]["payload"]["result"]["echoed"]

@@ -40,7 +40,7 @@ def test_6_nobody_says_who_they_are(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schemes", "given"),
+    ("schemes", "header"),
     [
         (("bearer",), "Basic good"),
         (("basic",), "Bearer good"),
@@ -51,8 +51,8 @@ def test_6_nobody_says_who_they_are(headers: dict[str, str]) -> None:
         (("bearer",), "good"),
     ],
 )
-def test_6_a_token_that_nobody_has(schemes: tuple[str, ...], given: str) -> None:
-    answer = post(guarded(*schemes), call(correlated()), Authorization=given)
+def test_6_a_token_that_nobody_has(schemes: tuple[str, ...], header: str) -> None:
+    answer = post(guarded(*schemes), call(correlated()), Authorization=header)
     code, data = error(answer)
     assert code == -32600
     assert data == {
@@ -64,9 +64,9 @@ def test_6_a_token_that_nobody_has(schemes: tuple[str, ...], given: str) -> None
 
 
 @pytest.mark.parametrize("scheme", ["bearer", "Bearer", "BEARER"])
-@pytest.mark.parametrize("given", ["Bearer good", "bearer good", "BEARER  good"])
-def test_a_token_lets_in(scheme: str, given: str) -> None:
-    assert "result" in post(guarded("oauth2", scheme), call(envelope_json()), Authorization=given)
+@pytest.mark.parametrize("header", ["Bearer good", "bearer good", "BEARER  good"])
+def test_a_token_lets_in(scheme: str, header: str) -> None:
+    assert "result" in post(guarded("oauth2", scheme), call(envelope_json()), Authorization=header)
 
 
 def test_a_validator_may_be_plain() -> None:
@@ -81,10 +81,10 @@ def test_who_asks_for_tokens_must_know_them() -> None:
 
 
 def test_a_validator_that_fails_is_the_server_s_fault() -> None:
-    def broken(token: str) -> str:
+    def failing(token: str) -> str:
         raise OSError("no database")
 
-    app = create_app(manifest(AuthScheme(schemes=["bearer"])), token_validator=broken)
+    app = create_app(manifest(AuthScheme(schemes=["bearer"])), token_validator=failing)
     assert error(post(app, call(envelope_json()), Authorization="Bearer x"))[0] == -32603
 
 

@@ -40,9 +40,9 @@ def test_what_never_waits_needs_no_loop() -> None:
 
 
 def test_what_it_raises_comes_through() -> None:
-    async def broken() -> None:
+    async def failing() -> None:
         raise LookupError("gone")
 
     for run in (run_blocking, run_without_loop):
         with pytest.raises(LookupError, match="gone"):
-            run(broken())
+            run(failing())

@@ -181,8 +181,8 @@ UNKNOWN = failure(-32601, "Method not found", {"payload_type": "TaskRequest"})
 
 def test_a_peer_of_old_is_asked_again_in_its_spelling() -> None:
     peer = Peer(UNKNOWN, success(payload_type="task.response", payload=PAYLOADS["TaskResponse"]))
-    found = send(peer.client())
-    assert found.canonical_type == "TaskResponse"
+    reply_envelope = send(peer.client())
+    assert reply_envelope.canonical_type == "TaskResponse"
     first, second = (body["params"] for body in peer.bodies)
     assert first["idempotency_key"] == second["idempotency_key"]
     assert second["envelope"] == {**first["envelope"], "payload_type": "task.request"}

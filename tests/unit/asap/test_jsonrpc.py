@@ -16,8 +16,8 @@ REQUEST: dict[str, Any] = {"method": "asap.send", "params": {"envelope": {}}, "i
 
 
 def test_a_request() -> None:
-    found = JsonRpcRequest(**REQUEST)
-    assert found.model_dump() == {"jsonrpc": "2.0", **REQUEST}
+    request = JsonRpcRequest(**REQUEST)
+    assert request.model_dump() == {"jsonrpc": "2.0", **REQUEST}
 
 
 @pytest.mark.parametrize("id", [None, True, 1.5, [], {}])
@@ -35,9 +35,9 @@ def test_nothing_else_is_allowed_and_nothing_changes() -> None:
         JsonRpcRequest(**{**REQUEST, "more": 1})
     with pytest.raises(ValidationError):
         JsonRpcRequest(**{**REQUEST, "jsonrpc": "1.0"})
-    found: Any = JsonRpcRequest(**REQUEST)
+    request: Any = JsonRpcRequest(**REQUEST)
     with pytest.raises(ValidationError, match="frozen"):
-        found.method = "other"
+        request.method = "other"
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_the_message_of_a_code(code: int, message: str) -> None:
 
 
 def test_an_error_may_have_no_id() -> None:
-    found = JsonRpcErrorResponse(error=JsonRpcError.from_code(-32700), id=None)
-    assert found.model_dump() == {
+    response = JsonRpcErrorResponse(error=JsonRpcError.from_code(-32700), id=None)
+    assert response.model_dump() == {
         "jsonrpc": "2.0",
         "error": {"code": -32700, "message": "Parse error", "data": None},
         "id": None,
@@ -69,6 +69,6 @@ def test_an_error_may_have_no_id() -> None:
 def test_a_number_that_is_none_is_null_beside_a_lone_surrogate() -> None:
     """As without one: the two are written in different ways."""
     value = {"text": "\ud800", "numbers": [math.inf, -math.inf, math.nan, 1.5, 10**30]}
-    found = json.loads(dump_json(value), parse_constant=pytest.fail)
-    assert found == {"text": "\ud800", "numbers": [None, None, None, 1.5, 10**30]}
+    parsed = json.loads(dump_json(value), parse_constant=pytest.fail)
+    assert parsed == {"text": "\ud800", "numbers": [None, None, None, 1.5, 10**30]}
     assert json.loads(dump_json({"a": math.inf})) == {"a": None}

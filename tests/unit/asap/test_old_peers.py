@@ -41,9 +41,9 @@ def envelope(payload_type: str = "TaskRequest") -> Envelope:
 
 def test_an_old_server_is_met_in_its_spelling() -> None:
     server = OldServer(AGENT)
-    found = send(server, envelope())
-    assert isinstance(found, TaskResponse)
-    assert found.result == {"echoed": {"pages": 42}}
+    response = send(server, envelope())
+    assert isinstance(response, TaskResponse)
+    assert response.result == {"echoed": {"pages": 42}}
     assert server.seen == ["TaskRequest", "task.request"]
     assert len(set(server.keys)) == 1
 
@@ -62,8 +62,8 @@ def test_what_an_old_server_has_no_handler_for() -> None:
 def test_an_old_client_understands_the_server() -> None:
     of = request(AGENT, PLANNER, generate_id())
     answer = post(create_app(manifest()), of)
-    found, payload = read(answer["result"]["envelope"])
-    assert (found.payload_type, found.correlation_id) == (
+    reply_envelope, payload = read(answer["result"]["envelope"])
+    assert (reply_envelope.payload_type, reply_envelope.correlation_id) == (
         "task.response",
         of["params"]["envelope"]["id"],
     )

@@ -248,15 +248,15 @@ RAISED: list[tuple[Exception, int, str]] = [
 def test_13_a_handler_raises_an_error_of_asap(
     exc: ASAPError, code: int, asap_error: str, is_async: bool
 ) -> None:
-    def plain(envelope: Envelope, own: Manifest) -> Envelope:
+    def plain(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         raise exc
 
-    async def waiting(envelope: Envelope, own: Manifest) -> Envelope:
+    async def waiting(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         raise exc
 
     answer = post(handled_by(waiting if is_async else plain), call(correlated()))
-    found, data = error(answer)
-    assert (found, answer["id"]) == (code, "req_123")
+    error_code, data = error(answer)
+    assert (error_code, answer["id"]) == (code, "req_123")
     assert data == {
         "error": str(exc),
         "type": type(exc).__name__,
@@ -270,10 +270,10 @@ def test_13_a_handler_raises_an_error_of_asap(
     ("exc", "text"), [(RuntimeError("the disk is full"), "the disk is full"), (KeyError(), "")]
 )
 def test_14_a_handler_raises_anything_else(exc: Exception, text: str) -> None:
-    def broken(envelope: Envelope, own: Manifest) -> Envelope:
+    def failing(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         raise exc
 
-    code, data = error(post(handled_by(broken), call(correlated())))
+    code, data = error(post(handled_by(failing), call(correlated())))
     assert code == -32603
     assert data == {
         "error": text,
@@ -285,10 +285,10 @@ def test_14_a_handler_raises_anything_else(exc: Exception, text: str) -> None:
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_14_a_handler_runs_out_of_something(is_async: bool) -> None:
-    def plain(envelope: Envelope, own: Manifest) -> Envelope:
+    def plain(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         raise StopIteration
 
-    async def waiting(envelope: Envelope, own: Manifest) -> Envelope:
+    async def waiting(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         raise StopIteration
 
     code, data = error(post(handled_by(waiting if is_async else plain), call(correlated())))
@@ -296,7 +296,7 @@ def test_14_a_handler_runs_out_of_something(is_async: bool) -> None:
 
 
 def test_14_what_a_handler_waits_for_is_cancelled() -> None:
-    async def waiting(envelope: Envelope, own: Manifest) -> Envelope:
+    async def waiting(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         inner = asyncio.ensure_future(asyncio.Event().wait())
         inner.cancel()
         await inner
@@ -306,10 +306,16 @@ def test_14_what_a_handler_waits_for_is_cancelled() -> None:
     assert (code, data["type"], data["asap_error"]) == (-32603, "CancelledError", TASK_FAILED)
 
 
-@pytest.mark.parametrize("given", [None, {}, "x"])
-def test_14_a_handler_returns_no_envelope(given: object) -> None:
-    code, data = error(post(handled_by(lambda envelope, own: given), call(correlated())))
-    assert (code, data["asap_error"], data["type"]) == (-32603, TASK_FAILED, type(given).__name__)
+@pytest.mark.parametrize("returned", [None, {}, "x"])
+def test_14_a_handler_returns_no_envelope(returned: object) -> None:
+    code, data = error(
+        post(handled_by(lambda envelope, agent_manifest: returned), call(correlated()))
+    )
+    assert (code, data["asap_error"], data["type"]) == (
+        -32603,
+        TASK_FAILED,
+        type(returned).__name__,
+    )
 
 
 @pytest.mark.parametrize("id", ["req_123", "", 0, -7, 2**53, 2**80])

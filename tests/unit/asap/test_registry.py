@@ -14,33 +14,33 @@ from streams import HandlerRegistry, create_default_registry, create_echo_handle
 from tests.unit.asap.support import AGENT, PLANNER, envelope, manifest
 
 
-def same(envelope: Envelope, own: Manifest) -> Envelope:
+def same(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
     return envelope
 
 
-async def same_later(envelope: Envelope, own: Manifest) -> Envelope:
+async def same_later(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
     await asyncio.sleep(0)
     return envelope
 
 
 class Later:
-    async def __call__(self, envelope: Envelope, own: Manifest) -> Envelope:
+    async def __call__(self, envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         return envelope
 
 
 def registry(name: str, handler: Any) -> HandlerRegistry:
-    found = HandlerRegistry()
-    found.register(name, handler)
-    return found
+    handlers = HandlerRegistry()
+    handlers.register(name, handler)
+    return handlers
 
 
 @pytest.mark.parametrize("registered", ["TaskRequest", "task.request", "TASK_REQUEST"])
-@pytest.mark.parametrize("asked", ["TaskRequest", "task.request", "task-request", "taskrequest"])
-def test_a_type_is_found_in_any_spelling(registered: str, asked: str) -> None:
+@pytest.mark.parametrize("spelling", ["TaskRequest", "task.request", "task-request", "taskrequest"])
+def test_a_type_is_found_in_any_spelling(registered: str, spelling: str) -> None:
     handlers = registry(registered, same)
-    assert handlers.has_handler(asked)
+    assert handlers.has_handler(spelling)
     assert handlers.list_handlers() == [registered]
-    of = envelope().model_copy(update={"payload_type": asked})
+    of = envelope().model_copy(update={"payload_type": spelling})
     assert handlers.dispatch(of, manifest()) is of
 
 
@@ -86,14 +86,14 @@ def test_dispatch_takes_no_coroutine(handler: Any) -> None:
 )
 def test_dispatch_async_takes_all(handler: Any) -> None:
     of = envelope()
-    found = asyncio.run(registry("TaskRequest", handler).dispatch_async(of, manifest()))
-    assert found is of
+    reply_envelope = asyncio.run(registry("TaskRequest", handler).dispatch_async(of, manifest()))
+    assert reply_envelope is of
 
 
 def test_plain_handlers_do_not_hold_up_the_loop() -> None:
     both = threading.Barrier(2, timeout=60)
 
-    def meet(envelope: Envelope, own: Manifest) -> Envelope:
+    def meet(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         both.wait()
         return envelope
 
@@ -105,11 +105,11 @@ def test_plain_handlers_do_not_hold_up_the_loop() -> None:
 
 
 def test_what_a_handler_raises_comes_through() -> None:
-    def broken(envelope: Envelope, own: Manifest) -> Envelope:
+    def failing(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
         raise LookupError("gone")
 
     with pytest.raises(LookupError, match="gone"):
-        asyncio.run(registry("TaskRequest", broken).dispatch_async(envelope(), manifest()))
+        asyncio.run(registry("TaskRequest", failing).dispatch_async(envelope(), manifest()))
 
 
 def test_threads_may_register_at_once() -> None:

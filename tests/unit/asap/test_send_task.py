@@ -45,8 +45,8 @@ def test_a_task_goes_to_whose_server_it_is() -> None:
 
     async def story() -> None:
         async with peer.client(sender=PLANNER) as client:
-            found = await client.send_task(REQUEST, trace_id="tr-1", extensions={"acme.x": 1})
-            assert isinstance(found, TaskResponse)
+            outcome = await client.send_task(REQUEST, trace_id="tr-1", extensions={"acme.x": 1})
+            assert isinstance(outcome, TaskResponse)
             await send_task(client, REQUEST)
 
     asyncio.run(story())
@@ -74,8 +74,8 @@ def test_the_manifest_is_asked_for_once() -> None:
 
 def test_a_task_for_somebody_from_somebody() -> None:
     peer = Peer(success(payload_type="TaskUpdate"))
-    found = ask(peer.client(), recipient="urn:asap:agent:a", sender="urn:asap:agent:b")
-    assert isinstance(found, TaskUpdate)
+    outcome = ask(peer.client(), recipient="urn:asap:agent:a", sender="urn:asap:agent:b")
+    assert isinstance(outcome, TaskUpdate)
     sent = peer.bodies[0]["params"]["envelope"]
     assert (sent["recipient"], sent["sender"]) == ("urn:asap:agent:a", "urn:asap:agent:b")
 
@@ -116,8 +116,8 @@ def with_verdict(verdict: str) -> Answer:
 
 
 def test_a_duplicate_may_be_answered_by_an_older_task() -> None:
-    found = ask(Peer(with_verdict("duplicate")).client(), recipient=AGENT)
-    assert isinstance(found, TaskResponse)
+    outcome = ask(Peer(with_verdict("duplicate")).client(), recipient=AGENT)
+    assert isinstance(outcome, TaskResponse)
     with pytest.raises(ASAPRemoteError, match="Correlation mismatch"):
         ask(Peer(with_verdict("accepted")).client(), recipient=AGENT)
 
@@ -142,9 +142,9 @@ def echoing() -> ASAPClient:
 def test_a_task_without_a_loop() -> None:
     client = echoing()
     for _ in range(2):
-        found = send_task_sync(client, REQUEST)
-        assert isinstance(found, TaskResponse)
-        assert found.result == {"echoed": {"pages": 42}}
+        outcome = send_task_sync(client, REQUEST)
+        assert isinstance(outcome, TaskResponse)
+        assert outcome.result == {"echoed": {"pages": 42}}
     assert not client.is_connected
 
 
@@ -152,10 +152,10 @@ def test_a_client_serves_many_threads() -> None:
     client = echoing()
 
     def once(n: int) -> object:
-        found = send_task_sync(
+        outcome = send_task_sync(
             client, TaskRequest(conversation_id="c", skill_id="s", input={"n": n})
         )
-        return found.result if isinstance(found, TaskResponse) else found
+        return outcome.result if isinstance(outcome, TaskResponse) else outcome
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(once, range(40))) == [{"echoed": {"n": n}} for n in range(40)]
@@ -192,11 +192,11 @@ def test_a_client_that_is_open_belongs_to_its_loop() -> None:
 def test_many_at_once_are_not_crossed() -> None:
     async def story() -> None:
         async with echoing() as client:
-            asked = [
+            requests = [
                 TaskRequest(conversation_id="c", skill_id="s", input={"n": n}) for n in range(100)
             ]
-            found = await asyncio.gather(*(client.send_task(each) for each in asked))
-            results = [each.result for each in found if isinstance(each, TaskResponse)]
+            outcomes = await asyncio.gather(*(client.send_task(each) for each in requests))
+            results = [each.result for each in outcomes if isinstance(each, TaskResponse)]
             assert results == [{"echoed": {"n": n}} for n in range(100)]
 
     asyncio.run(story())

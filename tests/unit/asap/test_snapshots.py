@@ -35,8 +35,8 @@ def test_versions_have_no_gap_and_no_double_whatever_runs_at_once() -> None:
         return [store.create_snapshot("t", {"by": number}).version for _ in range(EACH)]
 
     with ThreadPoolExecutor(THREADS) as pool:
-        given = [version for each in pool.map(work, range(THREADS)) for version in each]
-    assert sorted(given) == store.list_versions("t") == list(range(1, THREADS * EACH + 1))
+        versions = [version for each in pool.map(work, range(THREADS)) for version in each]
+    assert sorted(versions) == store.list_versions("t") == list(range(1, THREADS * EACH + 1))
 
 
 @settings(max_examples=example_count(60), stateful_step_count=40, deadline=None)
@@ -80,9 +80,9 @@ class Versions(RuleBasedStateMachine):
             latest = self.store.get(task)
             assert (latest.version if latest else 0) == max(there, default=0)
             for version, id in there.items():
-                found = self.store.get(task, version)
-                assert found is not None
-                assert found.id == id
+                stored = self.store.get(task, version)
+                assert stored is not None
+                assert stored.id == id
 
 
 TestVersions = Versions.TestCase

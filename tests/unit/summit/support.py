@@ -133,17 +133,17 @@ class Sent:
         self.traces.append(traceparent)
         if params["runId"] not in self.results:
             await asyncio.Event().wait()
-        found = self.results[params["runId"]]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        result = self.results[params["runId"]]
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def of(self, run_id: str) -> list[Json]:
         return [reply for reply in self.replies if reply["runId"] == run_id]
 
     def final(self, run_id: str) -> Json:
-        (found,) = [reply for reply in self.of(run_id) if reply["replyId"] == "final"]
-        return found
+        (final_reply,) = [reply for reply in self.of(run_id) if reply["replyId"] == "final"]
+        return final_reply
 
 
 class Stop:
@@ -172,7 +172,7 @@ class Agent:
             while not condition():
                 await asyncio.sleep(0.001)
 
-    async def answered(self, *run_ids: str) -> None:
+    async def await_finals(self, *run_ids: str) -> None:
         """Their final replies are there."""
         finals = {(run_id, "final") for run_id in run_ids}
         await self.until(
@@ -185,7 +185,7 @@ class Agent:
     def tell(self, story: Callable[[Agent], Awaitable[None]]) -> None:
         """The agent ends with the story."""
 
-        async def told() -> None:
+        async def play() -> None:
             serving = asyncio.create_task(self.serving().run(self.stop, lambda: None))
             telling = asyncio.ensure_future(story(self))
             await asyncio.wait({serving, telling}, return_when=asyncio.FIRST_COMPLETED)
@@ -197,7 +197,7 @@ class Agent:
             async with asyncio.timeout(PATIENCE_S):
                 await asyncio.gather(telling, serving)
 
-        asyncio.run(told())
+        asyncio.run(play())
         assert self.inbox.closed
 
 

@@ -98,18 +98,18 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     world.bench.close()
 
 
-def answered(world: World, body: bytes) -> list[Json]:
+def post_body(world: World, body: bytes) -> list[Json]:
     """One for each request in the body that wants one, with its id."""
     reply = world.post(body)
-    wanted, several = ids(body)
-    if not wanted:
+    expected_ids, several = ids(body)
+    if not expected_ids:
         assert (reply.status, reply.body) == (204, None)
         return []
     assert reply.status == 200
-    shown = json.loads(dump_json(reply.body))
-    assert isinstance(shown, list) == several
-    answers: list[Json] = shown if several else [shown]
-    assert [repr(answer["id"]) for answer in answers] == [repr(id) for id in wanted]
+    parsed = json.loads(dump_json(reply.body))
+    assert isinstance(parsed, list) == several
+    answers: list[Json] = parsed if several else [parsed]
+    assert [repr(answer["id"]) for answer in answers] == [repr(id) for id in expected_ids]
     for answer in answers:
         check(answer)
     return answers
@@ -195,7 +195,7 @@ def requests(draw: st.DrawFn) -> Any:
 
 def test_each_good_request_has_what_it_asks_for(world: World) -> None:
     for request in GOOD:
-        (answer,) = answered(world, json.dumps(request).encode())
+        (answer,) = post_body(world, json.dumps(request).encode())
         pending = answer.get("error", {}).get("data", {}).get("rule") == rules.RUN_PENDING.code
         bad_cursor = request["params"].get("cursor") == "a"
         assert "result" in answer or pending or bad_cursor, answer
@@ -204,20 +204,20 @@ def test_each_good_request_has_what_it_asks_for(world: World) -> None:
 @settings(max_examples=example_count(300), deadline=None)
 @given(request=requests())
 def test_one_request(world: World, request: Any) -> None:
-    answered(world, json.dumps(request).encode())
+    post_body(world, json.dumps(request).encode())
 
 
 @settings(max_examples=example_count(200), deadline=None)
 @given(batch=st.lists(requests() | VALUES, max_size=MOST + 1))
 def test_a_batch(world: World, batch: list[Any]) -> None:
-    answered(world, json.dumps(batch).encode())
+    post_body(world, json.dumps(batch).encode())
 
 
 @settings(max_examples=example_count(100), deadline=None)
 @given(batch=st.lists(st.sampled_from((*GOOD, NOTIFICATION)), min_size=1, max_size=MOST))
 def test_a_good_batch_is_answered_in_its_order(world: World, batch: list[Json]) -> None:
     numbered = [{**each, "id": n} if "id" in each else each for n, each in enumerate(batch)]
-    answers = answered(world, json.dumps(numbered).encode())
+    answers = post_body(world, json.dumps(numbered).encode())
     for answer in answers:
         alone = world.post(json.dumps(numbered[answer["id"]]).encode()).body
         assert set(answer) == set(alone) or numbered[answer["id"]] not in QUERIES
@@ -226,7 +226,7 @@ def test_a_good_batch_is_answered_in_its_order(world: World, batch: list[Json]) 
 @settings(max_examples=example_count(100), deadline=None)
 @given(ids=st.lists(IDS, min_size=1, max_size=MOST))
 def test_any_ids(world: World, ids: list[Any]) -> None:
-    answered(world, json.dumps([{**QUERIES[0], "id": id} for id in ids]).encode())
+    post_body(world, json.dumps([{**QUERIES[0], "id": id} for id in ids]).encode())
 
 
 @settings(max_examples=example_count(100), deadline=None)
@@ -234,13 +234,13 @@ def test_any_ids(world: World, ids: list[Any]) -> None:
 def test_notifications_are_not_answered(world: World, params: list[Any]) -> None:
     body = json.dumps([{**NOTIFICATION, "params": each} for each in params]).encode()
     if ids(body) != ([None], False):  # it is I-JSON
-        assert answered(world, body) == []
+        assert post_body(world, body) == []
 
 
 @settings(max_examples=example_count(200), deadline=None)
 @given(body=st.binary() | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes(world: World, body: bytes) -> None:
-    answered(world, body)
+    post_body(world, body)
 
 
 @settings(deadline=None)
@@ -248,7 +248,7 @@ def test_any_bytes(world: World, body: bytes) -> None:
 def test_what_is_nested_too_deep(world: World, depth: int) -> None:
     nested = b'{"a":' * depth + b"1" + b"}" * depth
     body = json.dumps([stage.invoke("r-2", inputs={"here": 1}), *QUERIES[:1]])
-    answers = answered(world, body.replace('{"here": 1}', "@").encode().replace(b"@", nested))
+    answers = post_body(world, body.replace('{"here": 1}', "@").encode().replace(b"@", nested))
     rule = answers[0].get("error", {}).get("data", {}).get("rule")
     assert (rule == rules.JSON_INVALID.code) == (depth > 62)  # the inputs are at the third level
     assert "result" in answers[1]
@@ -256,5 +256,5 @@ def test_what_is_nested_too_deep(world: World, depth: int) -> None:
 
 def test_a_member_that_is_there_twice(world: World) -> None:
     text = json.dumps(QUERIES[0]).encode()
-    (answer,) = answered(world, text[:-1] + b', "id": 2}')
+    (answer,) = post_body(world, text[:-1] + b', "id": 2}')
     assert answer["error"]["data"]["rule"] == rules.JSON_INVALID.code

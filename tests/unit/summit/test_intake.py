@@ -34,10 +34,10 @@ def intake(*letters: InboxRecord, tps: tuple[TopicPartition, ...] = (TP,)) -> In
 
 
 def begun(made: Intake) -> list[str]:
-    found = []
+    run_ids = []
     while (one := made.next_run()) is not None:
-        found.append(one.run_id)
-    return found
+        run_ids.append(one.run_id)
+    return run_ids
 
 
 def test_runs_begin_in_the_order_of_the_log() -> None:
@@ -199,11 +199,11 @@ def test_any_story_keeps_the_promises(steps: list[tuple[str, int]]) -> None:
                 made.remove_partitions([TP])
                 made.add_partitions([TP])
                 for place in range(committed, offset):
-                    asked = log[place]
-                    if asked is None:
+                    agent_id = log[place]
+                    if agent_id is None:
                         made.add_record(record(place))
                     else:
-                        made.add_run(letter(place, asked))
+                        made.add_run(letter(place, agent_id))
                 made.mark_read_to_end([TP])
         for _, done in made.committable_offsets():
             assert done > committed

@@ -37,9 +37,9 @@ def manifest(tools: list[Json]) -> Json:
     return made
 
 
-def dumped(found: Tool) -> Json:
+def dumped(listed: Tool) -> Json:
     """As an MCP server sends it."""
-    return found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return listed.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
@@ -56,13 +56,13 @@ def test_a_tool_goes_to_mcp_and_back(schema: Json) -> None:
 def test_a_manifest_with_tools_of_mcp_is_the_same_manifest(schema: Json) -> None:
     ours = manifest([tool(schema)])
     theirs = manifest([dumped(Tool.model_validate(mcp_tool(tool(schema))))])
-    found = SummitManifest.from_json(theirs)
-    assert found.check() == []
-    assert manifest_hash(found.to_json()) == manifest_hash(ours)
+    summit_manifest = SummitManifest.from_json(theirs)
+    assert summit_manifest.check() == []
+    assert manifest_hash(summit_manifest.to_json()) == manifest_hash(ours)
 
 
 def test_a_list_of_tools_of_the_examples_is_one_of_mcp() -> None:
     tools = [mcp_tool(one.to_json()) for name in EXAMPLES for one in manifest_of(name).spec.tools]
-    found = ListToolsResult.model_validate({"tools": tools})
-    assert [dumped(one) for one in found.tools] == tools
-    assert [one.name for one in found.tools] == ["slugify"]
+    tool_list = ListToolsResult.model_validate({"tools": tools})
+    assert [dumped(one) for one in tool_list.tools] == tools
+    assert [one.name for one in tool_list.tools] == ["slugify"]

@@ -58,7 +58,7 @@ def test_the_start_of_a_repeated_delivery_says_the_same() -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1", {"text": "a"}))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         starts.append(agent.sent.replies[0])
 
     for _ in range(2):
@@ -75,7 +75,7 @@ def test_a_handler_may_say_more_than_the_output() -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1"))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         final = agent.sent.final("run-1")
         assert final["metrics"] == {"tokens": 10, "cost_usd": 0.25, "latency_ms": 12000}
         assert final["provenance"]["model"] == "gpt-4o"
@@ -99,14 +99,14 @@ def test_a_status_follows_from_checks_alone(
 ) -> None:
     """A claim goes out as it is made; the service judges it."""
     checks = [{"name": f"c{n}", "passed": one} for n, one in enumerate(passed)]
-    given = {"checks": checks} if claimed is None else {"checks": checks, "status": claimed}
+    verification = {"checks": checks} if claimed is None else {"checks": checks, "status": claimed}
 
     async def handler(inputs: Json, run: Run) -> AgentResult:
-        return AgentResult({}, verification=given)
+        return AgentResult({}, verification=verification)
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1"))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         assert agent.sent.final("run-1")["verification"]["status"] == status
 
     Agent(handler).tell(story)
@@ -168,7 +168,7 @@ def test_a_charge_that_breaks_the_budget_ends_the_run(way: str) -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1", context={"budget": {"usd": 0.3}}))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         final = agent.sent.final("run-1")
         assert (final["kind"], final["status"]) == ("error", "budget_exceeded")
         assert final["error"]["message"].startswith("BudgetExceeded: budget.usd: ")
@@ -188,7 +188,7 @@ def test_without_a_limit_nothing_is_too_much(budget: Json | None) -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1", context=None if budget is None else {"budget": budget}))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         assert agent.sent.final("run-1")["kind"] == "result"
 
     Agent(handler).tell(story)
@@ -205,7 +205,7 @@ def test_tokens_have_a_limit_of_their_own() -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1", context={"budget": {"tokens": 3}}))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         final = agent.sent.final("run-1")
         assert (final["kind"], final["metrics"]["tokens"]) == ("result", 4)
 
@@ -230,7 +230,7 @@ def test_progress_is_numbered_and_carries_totals(way: str) -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1"))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         ids = [reply["replyId"] for reply in agent.sent.replies]
         assert ids == ["start", "p1", "p2", "final"]
         first, second = agent.sent.replies[1:3]
@@ -252,7 +252,7 @@ def test_a_message_that_is_none_is_an_error_of_the_handler() -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1"))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         assert [reply["replyId"] for reply in agent.sent.replies] == ["start", "final"]
         assert agent.sent.final("run-1")["error"]["message"].startswith("InvalidInput: ")
 
@@ -266,7 +266,7 @@ def test_what_is_no_result_is_an_error_of_the_handler(returned: Any) -> None:
 
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1"))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         assert agent.sent.final("run-1")["kind"] == "error"
 
     Agent(handler).tell(story)
@@ -274,8 +274,8 @@ def test_what_is_no_result_is_an_error_of_the_handler(returned: Any) -> None:
 
 def test_a_result_that_the_edge_refuses_is_an_error_of_the_handler() -> None:
     def refuse(reply: Json) -> Exception | None:
-        found = InvalidInput([Problem("output.value", "/output", "It is not an object.")])
-        return found if reply["kind"] == "result" else None
+        refusal = InvalidInput([Problem("output.value", "/output", "It is not an object.")])
+        return refusal if reply["kind"] == "result" else None
 
     async def story(agent: Agent) -> None:
         agent.sent.refuse = refuse
@@ -301,7 +301,7 @@ def test_tools_are_called_by_name() -> None:
             tool("run-2", "size", {"title": "To Be"}),
             tool("run-3", "gone", {"title": "To Be"}),
         )
-        await agent.answered("run-1", "run-2", "run-3")
+        await agent.await_finals("run-1", "run-2", "run-3")
         assert agent.sent.final("run-1")["output"] == "to-be"
         assert agent.sent.final("run-2")["output"] == 5
         assert agent.sent.final("run-3")["error"]["message"].startswith("LookupError: ")
@@ -320,7 +320,7 @@ def test_a_handler_is_told_what_the_call_says() -> None:
     async def story(agent: Agent) -> None:
         agent.inbox.put(invoke("run-1", {"text": "a"}, context))
         agent.inbox.put(invoke("run-2", {"text": "a"}))
-        await agent.answered("run-1", "run-2")
+        await agent.await_finals("run-1", "run-2")
 
     Agent(handler).tell(story)
     (inputs, run), (_, other) = seen

@@ -27,7 +27,7 @@ def test_handlers_work_at_once_up_to_the_limit() -> None:
         agent.inbox.put(invoke("run-9"))
         assert len(handler.runs) == 2
         handler.go.set()
-        await agent.answered(*[f"run-{n}" for n in (0, 1, 2, 3, 4, 9)])
+        await agent.await_finals(*[f"run-{n}" for n in (0, 1, 2, 3, 4, 9)])
         assert list(handler.runs) == [f"run-{n}" for n in (0, 1, 2, 3, 4, 9)]
 
     Agent(handler, concurrency=2).tell(story)
@@ -46,18 +46,18 @@ def test_a_stop_cancels_an_async_handler_and_no_reply_follows() -> None:
         assert handler.runs["run-1"].stopped.is_set()
         agent.inbox.put(invoke("run-2"))
         handler.go.set()
-        await agent.answered("run-2")
+        await agent.await_finals("run-2")
         assert [reply["replyId"] for reply in agent.sent.of("run-1")] == ["start"]
 
     Agent(handler).tell(story)
 
 
 def test_a_stop_tells_a_handler_in_a_thread_and_no_reply_follows() -> None:
-    began, told = threading.Event(), []
+    began, stops = threading.Event(), []
 
     def handler(inputs: Json, run: ThreadRun) -> Json:
         began.set()
-        told.append(run.stopped.wait(60))
+        stops.append(run.stopped.wait(60))
         run.progress("too late")
         return {}
 
@@ -66,13 +66,13 @@ def test_a_stop_tells_a_handler_in_a_thread_and_no_reply_follows() -> None:
         await agent.until(began.is_set)
         agent.inbox.put(stop("run-1"))
         await agent.committed(2)
-        await agent.until(lambda: told)
+        await agent.until(lambda: stops)
         agent.inbox.put(invoke("run-2"), stop("run-2"))
         await agent.committed(4)
         assert [reply["replyId"] for reply in agent.sent.of("run-1")] == ["start"]
 
     Agent(handler).tell(story)
-    assert told == [True]
+    assert stops == [True]
 
 
 def test_a_run_stopped_before_it_is_picked_up_is_not_begun() -> None:
@@ -82,7 +82,7 @@ def test_a_run_stopped_before_it_is_picked_up_is_not_begun() -> None:
         agent.inbox.put(invoke("run-1"), invoke("run-2"), stop("run-2"), invoke("run-3"))
         await agent.until(lambda: "run-1" in handler.runs)
         handler.go.set()
-        await agent.answered("run-3")
+        await agent.await_finals("run-3")
         await agent.committed(4)
         assert agent.sent.of("run-2") == []
         assert "run-2" not in handler.runs
@@ -112,7 +112,7 @@ def test_an_offset_is_done_when_all_before_it_are_acknowledged() -> None:
     async def story(agent: Agent) -> None:
         agent.sent.held = asyncio.Event()
         agent.inbox.put(invoke("run-1", {"text": "a"}))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         agent.inbox.put(stop("other"))
         await agent.until(lambda: agent.sent.final("run-1"))
         assert agent.inbox.committed == 0, "it is sent, and not acknowledged"
@@ -126,7 +126,7 @@ def test_the_next_begins_while_a_reply_is_on_its_way() -> None:
     async def story(agent: Agent) -> None:
         agent.sent.held = asyncio.Event()
         agent.inbox.put(invoke("run-1", {"text": "a"}), invoke("run-2", {"text": "b"}))
-        await agent.answered("run-1", "run-2")
+        await agent.await_finals("run-1", "run-2")
         assert agent.inbox.committed == 0
         agent.sent.held.set()
         await agent.committed(2)
@@ -176,7 +176,7 @@ def test_a_cancelled_agent_leaves_at_once_and_answers_nothing() -> None:
     handler = Open()
     agent = Agent(handler)
 
-    async def told() -> None:
+    async def play() -> None:
         serving = asyncio.create_task(agent.serving().run(None, lambda: None))
         agent.inbox.put(invoke("run-1"))
         await agent.until(lambda: "run-1" in handler.runs)
@@ -184,7 +184,7 @@ def test_a_cancelled_agent_leaves_at_once_and_answers_nothing() -> None:
         with pytest.raises(asyncio.CancelledError):
             await serving
 
-    asyncio.run(told())
+    asyncio.run(play())
     assert handler.cancelled == ["run-1"]
     assert handler.runs["run-1"].stopped.is_set()
     assert [reply["replyId"] for reply in agent.sent.replies] == ["start"]

@@ -26,10 +26,10 @@ def test_the_trace_context_goes_on() -> None:
     async def story(agent: Agent) -> None:
         agent.sent.results = {"run-1.1": {}, "run-2.1": {}}
         agent.inbox.put(invoke("run-1"), headers=[("traceparent", context.encode())])
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         assert agent.sent.traces == [context] * 3, "of two replies and of the call between them"
         agent.inbox.put(invoke("run-2"))
-        await agent.answered("run-2")
+        await agent.await_finals("run-2")
         assert agent.sent.traces[3:] == [None] * 3
 
     Agent(handler).tell(story)
@@ -41,18 +41,18 @@ def test_sub_runs_are_numbered_in_the_order_of_the_calls() -> None:
     async def handler(inputs: Json, run: Run) -> Json:
         first = run.invoke("b", {"q": 1})
         second = run.call_tool("b", "slugify", {"t": 2}, budget={"usd": 1})
-        found = await asyncio.gather(second, first)  # the order of waiting is of no matter
-        return {"found": found}
+        results = await asyncio.gather(second, first)  # the order of waiting is of no matter
+        return {"found": results}
 
     async def story(agent: Agent) -> None:
         agent.sent.results = {"run-1.1": {"status": "completed"}, "run-1.2": {"id": "x"}}
         agent.inbox.put(invoke("run-1", context=context))
-        await agent.answered("run-1")
-        found = agent.sent.final("run-1")["output"]["found"]
-        assert found == [{"id": "x"}, {"status": "completed"}]
+        await agent.await_finals("run-1")
+        outputs = agent.sent.final("run-1")["output"]["found"]
+        assert outputs == [{"id": "x"}, {"status": "completed"}]
         calls = sorted(agent.sent.calls, key=lambda call: str(call[1]["runId"]))
         whole = {"traceId": "tr-9c", "parentRunId": "run-1"}
-        asked = {"id": "run-1.2", "name": "slugify", "arguments": {"t": 2}}
+        tool_call = {"id": "run-1.2", "name": "slugify", "arguments": {"t": 2}}
         assert calls == [
             (
                 "agent.invoke",
@@ -65,7 +65,7 @@ def test_sub_runs_are_numbered_in_the_order_of_the_calls() -> None:
                     "agentId": "b",
                     "runId": "run-1.2",
                     "context": {**whole, "budget": {"usd": 1}},
-                    "toolCall": asked,
+                    "toolCall": tool_call,
                 },
                 "word-stats",
             ),
@@ -76,18 +76,18 @@ def test_sub_runs_are_numbered_in_the_order_of_the_calls() -> None:
 
 def test_a_handler_in_a_thread_waits_for_its_sub_runs() -> None:
     def handler(inputs: Json, run: ThreadRun) -> Json:
-        found = run.invoke("b", {})["status"]
+        status = run.invoke("b", {})["status"]
         try:
             run.call_tool("b", "slugify", {})
         except CallRejected as exc:
-            return {"first": found, "second": exc.rule}
+            return {"first": status, "second": exc.rule}
         return {}
 
     async def story(agent: Agent) -> None:
         rejected = CallRejected("agent.unknown", "no agent")
         agent.sent.results = {"run-1.1": {"status": "failed"}, "run-1.2": rejected}
         agent.inbox.put(invoke("run-1"))
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         assert agent.sent.final("run-1")["output"] == {"first": "failed", "second": "agent.unknown"}
         assert [call[1]["context"] for call in agent.sent.calls] == [{"parentRunId": "run-1"}] * 2
 
@@ -137,7 +137,7 @@ def test_a_sub_run_is_asked_for_again_when_nobody_knows_what_became_of_the_call(
         agent.inbox.put(invoke("run-1"))
         await agent.until(lambda: len(agent.sent.calls) > 2)
         agent.sent.results = {"run-1.1": {"status": "completed"}}
-        await agent.answered("run-1")
+        await agent.await_finals("run-1")
         assert {call[1]["runId"] for call in agent.sent.calls} == {"run-1.1"}
 
     Agent(handler).tell(story)
