@@ -13,7 +13,7 @@ from tests.unit.views.bench import Bench
 
 
 @pytest.fixture
-def said() -> list[str]:
+def printed() -> list[str]:
     return []
 
 
@@ -25,5 +25,5 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def stage(bench: Bench, said: list[str]) -> DemoContext:
-    return DemoContext(BenchDoor(bench), bench.log, bench.settings, said.append)
+def stage(bench: Bench, printed: list[str]) -> DemoContext:
+    return DemoContext(BenchDoor(bench), bench.log, bench.settings, printed.append)

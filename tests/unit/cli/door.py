@@ -63,18 +63,18 @@ class BenchDoor:
         )
         params = {"envelope": envelope}
         body = {"jsonrpc": "2.0", "method": "asap.send", "params": params, "id": "1"}
-        found = answer(context, "POST", "/asap", "", {}, body)
-        assert found is not None
-        return found.body
+        response = answer(context, "POST", "/asap", "", {}, body)
+        assert response is not None
+        return response.body
 
     def rpc(self, request: Any) -> Any:
         bench = self._bench
         context = PlayContext(
             bench.settings, bench.view, bench.tick, self._append, generate_id, self._partitions
         )
-        found = summit.answer(context, "POST", "/summit", "", {}, request)
-        assert found is not None
-        return found.body
+        response = summit.answer(context, "POST", "/summit", "", {}, request)
+        assert response is not None
+        return response.body
 
     def _partitions(self) -> dict[str, int]:
         return {topic.name: topic.partitions for topic in self._bench.log.topics().values()}

@@ -24,7 +24,7 @@ class Office:
         self.work: Callable[[], object] = lambda: None
         append = bench.log.append
 
-        def judged(outputs: Sequence[Output]) -> list[Record]:
+        def append_and_run(outputs: Sequence[Output]) -> list[Record]:
             written = append(outputs)
             bench.host.run()
             return written
@@ -36,7 +36,7 @@ class Office:
             return there()
 
         look_at(bench, monkeypatch)
-        monkeypatch.setattr(bench.log, "append", judged)
+        monkeypatch.setattr(bench.log, "append", append_and_run)
         monkeypatch.setattr(common, "step_until", stepped)
 
     def agent(self, answer: Callable[[Json], list[Json]] = words) -> None:

@@ -94,8 +94,8 @@ def test_the_state_at_an_event(bench: Bench) -> None:
     sourced(bench)
     out = run("asap", "events", "t1", "--at", "3")
     assert 'data        {"page":2}' in out.stdout
-    told = json.loads(run("asap", "events", "t1", "--at", "3", "--json").stdout)
-    assert told["state"]["data"] == {"page": 2}
+    state = json.loads(run("asap", "events", "t1", "--at", "3", "--json").stdout)
+    assert state["state"]["data"] == {"page": 2}
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_a_request_prints_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     from schemas.asap import TaskStatus, TaskUpdate, UpdateType
     from streams.asap import client
 
-    def answer(of: Any, asked: Any, **more: Any) -> TaskUpdate:
-        assert (of.sender, asked.input, more) == (
+    def answer(of: Any, task_request: Any, **more: Any) -> TaskUpdate:
+        assert (of.sender, task_request.input, more) == (
             "urn:asap:agent:me",
             {"pages": 4},
             {"recipient": INDEXER, "wait": 3},
@@ -184,12 +184,12 @@ def test_a_request_prints_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "send_task_sync", answer)
     out = run(*_asked('{"pages": 4}', "--wait", "3", "--from", "urn:asap:agent:me"))
     assert out.exit_code == 0, out.output
-    told = json.loads(out.stdout)
-    assert (told["payload_type"], told["status"]) == ("TaskUpdate", "submitted")
+    reply = json.loads(out.stdout)
+    assert (reply["payload_type"], reply["status"]) == ("TaskUpdate", "submitted")
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (ASAPConnectionError("no connection"), 3, "no connection"),
         (ASAPRemoteError(-32603, "Internal error", {"error": "late"}), 3, "late"),
@@ -197,7 +197,7 @@ def test_a_request_prints_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_request_that_fails(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, said: str
+    monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, message: str
 ) -> None:
     from streams.asap import client
 
@@ -207,16 +207,16 @@ def test_a_request_that_fails(
     monkeypatch.setattr(client, "send_task_sync", fail)
     out = run(*_asked())
     assert out.exit_code == code
-    assert said in out.stderr
+    assert message in out.stderr
 
 
 @pytest.mark.parametrize(
-    ("option", "said"), [("--to", "bad_urn at /recipient"), ("--from", "bad_urn at /sender")]
+    ("option", "message"), [("--to", "bad_urn at /recipient"), ("--from", "bad_urn at /sender")]
 )
-def test_an_agent_that_is_no_urn(option: str, said: str) -> None:
+def test_an_agent_that_is_no_urn(option: str, message: str) -> None:
     out = run(*_asked("{}", option, "nobody"))
     assert out.exit_code == 1
-    assert said in out.stderr
+    assert message in out.stderr
 
 
 @pytest.mark.parametrize("wrong", ["{", "[1]", "4", '{"a": NaN}', '{"a": 1, "a": 2}', "{\udcff}"])

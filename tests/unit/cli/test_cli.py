@@ -70,10 +70,10 @@ def test_every_help_has_an_example_that_parses(name: str) -> None:
         path = next(path for path in sorted(ALL, key=len, reverse=True) if _begins(words, path))
         if name:
             assert path == name or path.startswith(f"{name} ")
-        rest = words[len(path.split()) :]
+        arguments = words[len(path.split()) :]
         group = click.Context(main, **main.context_settings)
-        ALL[path].make_context(path, rest, parent=group, resilient_parsing=True).close()
-        _parses(ALL[path], rest)
+        ALL[path].make_context(path, arguments, parent=group, resilient_parsing=True).close()
+        _parses(ALL[path], arguments)
 
 
 def _begins(words: list[str], path: str) -> bool:
@@ -89,8 +89,8 @@ def _parses(command: click.Command, words: list[str]) -> None:
     """Options exist and arguments are as many as wanted; files need not exist."""
     options, arguments, _ = command.make_parser(_context(command)).parse_args(list(words))
     assert arguments == []
-    wanted = [p for p in command.params if isinstance(p, click.Argument) and p.required]
-    assert all(options.get(str(argument.name)) for argument in wanted)
+    required = [p for p in command.params if isinstance(p, click.Argument) and p.required]
+    assert all(options.get(str(argument.name)) for argument in required)
 
 
 def test_help_is_quick_because_it_imports_little() -> None:

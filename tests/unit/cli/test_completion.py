@@ -31,7 +31,7 @@ def headrace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash on this machine")
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         (["tail", "rtes.e"], {"rtes.events"}),
         (["send", "apc."], {"apc.packets"}),
@@ -42,7 +42,7 @@ def headrace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["doc"], {"doctor"}),
     ],
 )
-def test_a_real_bash_completes(headrace: Path, words: list[str], found: set[str]) -> None:
+def test_a_real_bash_completes(headrace: Path, words: list[str], expected: set[str]) -> None:
     command = ["bash", "--norc", "-c", ASK, str(headrace), "headrace", *words]
     ran = subprocess.run(
         command,
@@ -52,14 +52,14 @@ def test_a_real_bash_completes(headrace: Path, words: list[str], found: set[str]
         check=False,
         env={**os.environ, "PATH": f"{headrace.parent}:{os.environ['PATH']}"},
     )
-    assert set(ran.stdout.split()) == found, ran.stderr
+    assert set(ran.stdout.split()) == expected, ran.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_its_own(shell: str) -> None:
-    said = CliRunner().invoke(main, ["completion", shell])
-    assert said.exit_code == 0
-    assert f"_HEADRACE_COMPLETE={shell}_complete" in said.output
+    result = CliRunner().invoke(main, ["completion", shell])
+    assert result.exit_code == 0
+    assert f"_HEADRACE_COMPLETE={shell}_complete" in result.output
 
 
 def test_other_shells_are_wrong_usage() -> None:
@@ -67,7 +67,7 @@ def test_other_shells_are_wrong_usage() -> None:
 
 
 def test_all_commands_are_offered() -> None:
-    asked = {"_HEADRACE_COMPLETE": "bash_complete", "COMP_WORDS": "headrace ", "COMP_CWORD": "1"}
-    said = CliRunner().invoke(main, prog_name="headrace", env=asked)
-    offered = [line.removeprefix("plain,") for line in said.output.split()]
+    env = {"_HEADRACE_COMPLETE": "bash_complete", "COMP_WORDS": "headrace ", "COMP_CWORD": "1"}
+    result = CliRunner().invoke(main, prog_name="headrace", env=env)
+    offered = [line.removeprefix("plain,") for line in result.output.split()]
     assert offered == list(COMMANDS)

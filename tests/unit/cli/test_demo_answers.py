@@ -16,22 +16,22 @@ from tests.unit.views.bench import Bench
 
 
 @pytest.fixture
-def said() -> list[str]:
+def printed() -> list[str]:
     return []
 
 
 @pytest.fixture
-def stage(tmp_path: Path, said: list[str]) -> Iterator[DemoContext]:
+def stage(tmp_path: Path, printed: list[str]) -> Iterator[DemoContext]:
     bench = Bench(tmp_path)
     door = BenchDoor(bench)
-    yield DemoContext(door, bench.log, bench.settings, said.append, agent=door.agent)
+    yield DemoContext(door, bench.log, bench.settings, printed.append, agent=door.agent)
     bench.close()
 
 
-def test_it_gives_what_it_should(stage: DemoContext, said: list[str]) -> None:
+def test_it_gives_what_it_should(stage: DemoContext, printed: list[str]) -> None:
     answers.tell(stage)
     assert stage.checks > 15
-    text = "\n".join(said)
+    text = "\n".join(printed)
     assert "cache       hit, version 1" in text
     assert "constraint:no_pii" in text
     assert "5550" not in text
@@ -48,10 +48,10 @@ def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.Monk
         answers.tell(stage)
 
 
-def test_with_other_settings_it_is_left_out(stage: DemoContext, said: list[str]) -> None:
+def test_with_other_settings_it_is_left_out(stage: DemoContext, printed: list[str]) -> None:
     answers.tell(replace(stage, settings=Settings(sap_past_deadline="timeout")))
     assert stage.checks == 0
-    assert "left out" in said[-1]
+    assert "left out" in printed[-1]
 
 
 def test_its_tasks_are_valid(stage: DemoContext) -> None:

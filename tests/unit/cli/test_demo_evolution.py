@@ -16,24 +16,24 @@ from tests.unit.views.bench import Bench
 
 
 @pytest.fixture
-def said() -> list[str]:
+def printed() -> list[str]:
     return []
 
 
 @pytest.fixture
-def stage(tmp_path: Path, said: list[str]) -> Iterator[DemoContext]:
+def stage(tmp_path: Path, printed: list[str]) -> Iterator[DemoContext]:
     bench = Bench(tmp_path)
-    yield DemoContext(BenchDoor(bench), bench.log, bench.settings, said.append)
+    yield DemoContext(BenchDoor(bench), bench.log, bench.settings, printed.append)
     bench.close()
 
 
-def test_the_act_holds_and_shows_what_came_of_it(stage: DemoContext, said: list[str]) -> None:
+def test_the_act_holds_and_shows_what_came_of_it(stage: DemoContext, printed: list[str]) -> None:
     evolution.tell(stage)
-    text = "\n".join(said)
+    text = "\n".join(printed)
     for words in ("protocol_decayed", "→", "recovered", "blind-distill", "what if", "40 of 40"):
         assert words in text
     assert stage.checks > 4500
-    assert said[-1].startswith("\nAll ")
+    assert printed[-1].startswith("\nAll ")
 
 
 def test_a_verdict_that_was_not_meant_fails(
@@ -49,8 +49,8 @@ def test_a_verdict_that_was_not_meant_fails(
         evolution.tell(stage)
 
 
-def test_other_decay_settings_leave_the_act_out(stage: DemoContext, said: list[str]) -> None:
+def test_other_decay_settings_leave_the_act_out(stage: DemoContext, printed: list[str]) -> None:
     stage.settings = replace(stage.settings, apc_decay_mode="always")
     evolution.tell(stage)
-    assert "left out" in said[-1]
+    assert "left out" in printed[-1]
     assert stage.checks == 0

@@ -13,9 +13,9 @@ from tests.unit.protocols.asap.queries.stage import manifest
 from tests.unit.views.bench import Bench
 
 
-def test_it_shows_one_tree_of_five_protocols(stage: DemoContext, said: list[str]) -> None:
+def test_it_shows_one_tree_of_five_protocols(stage: DemoContext, printed: list[str]) -> None:
     lineage.tell(stage)
-    text = "\n".join(said)
+    text = "\n".join(printed)
     assert text.count("trace:") == 2
     for node in ("apc:packet", "sap:cache", "summit:reply", "asap:artifact", "saop:escalation"):
         assert f"  {node}:" in text
@@ -34,22 +34,22 @@ def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.Monk
 
 
 def test_where_agents_need_manifests_it_is_left_out(
-    stage: DemoContext, bench: Bench, said: list[str]
+    stage: DemoContext, bench: Bench, printed: list[str]
 ) -> None:
     bench.send("asap.manifests", manifest())
     bench.view.catch_up(0)
     lineage.tell(stage)
     assert stage.checks == 0
-    assert "left out" in said[-1]
+    assert "left out" in printed[-1]
 
 
 def test_where_confidence_is_judged_otherwise_it_is_left_out(
-    stage: DemoContext, said: list[str]
+    stage: DemoContext, printed: list[str]
 ) -> None:
     stage.settings = replace(stage.settings, saop_confidence_declines=2)
     lineage.tell(stage)
     assert stage.checks == 0
-    assert "left out" in said[-1]
+    assert "left out" in printed[-1]
 
 
 def test_every_step_says_what_happens() -> None:

@@ -15,22 +15,22 @@ from tests.unit.views.bench import Bench
 
 
 @pytest.fixture
-def said() -> list[str]:
+def printed() -> list[str]:
     return []
 
 
 @pytest.fixture
-def stage(tmp_path: Path, said: list[str]) -> Iterator[DemoContext]:
+def stage(tmp_path: Path, printed: list[str]) -> Iterator[DemoContext]:
     system = Bench(tmp_path)
     door = BenchDoor(system)
-    yield DemoContext(door, system.log, system.settings, said.append, example=door.example)
+    yield DemoContext(door, system.log, system.settings, printed.append, example=door.example)
     system.close()
 
 
-def test_it_gives_what_it_should(stage: DemoContext, said: list[str]) -> None:
+def test_it_gives_what_it_should(stage: DemoContext, printed: list[str]) -> None:
     runs.tell(stage)
     assert stage.checks > 15
-    text = "\n".join(said)
+    text = "\n".join(printed)
     assert "-32003 Run exists with another call" in text
     assert text.count("ok  ") == 5
 

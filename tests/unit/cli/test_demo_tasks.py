@@ -12,10 +12,10 @@ from tests.unit.protocols.asap.queries.stage import manifest
 from tests.unit.views.bench import Bench
 
 
-def test_it_gives_what_it_should(stage: DemoContext, said: list[str]) -> None:
+def test_it_gives_what_it_should(stage: DemoContext, printed: list[str]) -> None:
     tasks.tell(stage)
     assert stage.checks > 10
-    text = "\n".join(said)
+    text = "\n".join(printed)
     assert "snapshot    version 3" in text
     assert "task_already_terminal" in text
 
@@ -32,13 +32,13 @@ def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.Monk
 
 
 def test_where_agents_need_manifests_it_is_left_out(
-    stage: DemoContext, bench: Bench, said: list[str]
+    stage: DemoContext, bench: Bench, printed: list[str]
 ) -> None:
     bench.send("asap.manifests", manifest())
     bench.view.catch_up(0)
     tasks.tell(stage)
     assert stage.checks == 0
-    assert "left out" in said[-1]
+    assert "left out" in printed[-1]
 
 
 def test_its_request_is_valid(stage: DemoContext) -> None:

@@ -50,8 +50,10 @@ def test_options_are_the_parameters_of_the_route(bench: Bench) -> None:
     query = f"node={NODES[3]}&direction=blast_radius&depth=1&limit=1"
     assert page == bench.look("/v1/lineage/graph", query)
     more = run("lineage", NODES[2], "--limit", "2", "--depth", "4")
-    rest = run("lineage", NODES[2], "--depth", "4", "--cursor", json.loads(more.stdout)["next"])
-    assert len(json.loads(rest.stdout)["items"]) == 4 - 2
+    second_page = run(
+        "lineage", NODES[2], "--depth", "4", "--cursor", json.loads(more.stdout)["next"]
+    )
+    assert len(json.loads(second_page.stdout)["items"]) == 4 - 2
 
 
 def test_an_unknown_node_is_a_negative_answer(bench: Bench) -> None:
@@ -95,11 +97,11 @@ def test_dot_quotes_names_and_marks_what_is_retracted() -> None:
 def test_mermaid_writes_entities_and_names_a_node_alike_in_every_drawing() -> None:
     lines = DRAWINGS["mermaid"](graph()).splitlines()
     assert lines[0] == "flowchart BT"
-    (own,) = (line.split("[")[0].strip() for line in lines if line.endswith('["#34;b#92;"]'))
-    assert {f"    class {own} start", f"    class {own} retracted"} <= set(lines)
+    (node,) = (line.split("[")[0].strip() for line in lines if line.endswith('["#34;b#92;"]'))
+    assert {f"    class {node} start", f"    class {node} retracted"} <= set(lines)
     other = DRAWINGS["mermaid"](Graph(drawn('x part_of "b\\')).ask("x"))
-    assert f'    {own}["#34;b#92;"]' in other.splitlines()
-    assert sum(line.endswith(f" {own}") for line in lines) == 2
+    assert f'    {node}["#34;b#92;"]' in other.splitlines()
+    assert sum(line.endswith(f" {node}") for line in lines) == 2
 
 
 def test_what_cannot_be_printed_is_told_by_its_code() -> None:

@@ -47,17 +47,17 @@ def answering(*says: Said) -> Iterator[str]:
 @pytest.fixture
 def nobody() -> Iterator[str]:
     """An address where nobody listens."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{held.getsockname()[1]}"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-@pytest.mark.parametrize(("said", "code"), [(READY, 0), (NOT_YET, 1)])
-def test_the_exit_code_is_the_answer(said: Said, code: int) -> None:
-    with answering(said) as address:
+@pytest.mark.parametrize(("response", "code"), [(READY, 0), (NOT_YET, 1)])
+def test_the_exit_code_is_the_answer(response: Said, code: int) -> None:
+    with answering(response) as address:
         result = run("ready", address)
     assert result.exit_code == code
-    assert json.loads(result.stdout) == json.loads(said[1])
+    assert json.loads(result.stdout) == json.loads(response[1])
 
 
 def test_without_an_address_it_asks_the_worker_and_else_the_gateway(

@@ -37,8 +37,8 @@ def done(bench: Bench) -> Bench:
     for of in (cached(1), cached(2)):
         bench.send("sap.tasks", of)
         desk.work()
-    said = {"say": "Ring Ana on +372 5550 1234"}
-    bench.send("sap.tasks", task(3, payload=said, context__constraints=["No PII"]))
+    payload = {"say": "Ring Ana on +372 5550 1234"}
+    bench.send("sap.tasks", task(3, payload=payload, context__constraints=["No PII"]))
     desk.work()
     bench.send("sap.tasks", cached(1))
     bench.send("sap.signals", signal(cached(1), rating=5))
@@ -91,8 +91,8 @@ def test_outcomes_are_shown_one_at_a_time(done: Bench) -> None:
     outcomes = done.look(f"/v1/sap/tasks/{task_id(1)}")["outcomes"]
     assert json.loads(run("sap-result", task_id(1)).stdout) == outcomes[-1]
     assert json.loads(run("sap-result", task_id(1), "--seq", "1").stdout) == outcomes[0]
-    for asked in ([task_id(1), "--seq", "3"], [task_id(9)]):
-        assert run("sap-result", *asked).exit_code == 1
+    for arguments in ([task_id(1), "--seq", "3"], [task_id(9)]):
+        assert run("sap-result", *arguments).exit_code == 1
 
 
 def test_the_key_of_a_task(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_answers_by_key_and_version(bench: Bench) -> None:
     assert records[0]["recordSha256"] in table[-1]
     whole = json.loads(run("sap-cache", KEY, "--versions", "--json").stdout)
     assert whole == bench.look(f"/v1/sap/cache/{KEY}/versions")
-    for asked in ([KEY, "--version", "4"], ["cd" * 32], ["cd" * 32, "--verify"]):
-        assert run("sap-cache", *asked).exit_code == 1
+    for arguments in ([KEY, "--version", "4"], ["cd" * 32], ["cd" * 32, "--verify"]):
+        assert run("sap-cache", *arguments).exit_code == 1
 
 
 def test_answers_are_verified(bench: Bench) -> None:
@@ -162,8 +162,8 @@ def test_what_was_learned(done: Bench) -> None:
 def test_what_was_derived_and_why(bench: Bench) -> None:
     second = {**derived("a.b", 2), "thresholds": {}, "extraChecks": ["no_pii"]}
     written(bench, SAP_HEURISTICS, derived("a.b", 1), second)
-    shown = json.loads(run("sap-learning", "a.b", "--heuristics", "--json").stdout)["items"]
-    assert [each["changed"] for each in shown] == [
+    items = json.loads(run("sap-learning", "a.b", "--heuristics", "--json").stdout)["items"]
+    assert [each["changed"] for each in items] == [
         {"thresholds": {"p": 35}},
         {"thresholds": {}, "extraChecks": ["no_pii"]},
     ]
@@ -173,32 +173,32 @@ def test_what_was_derived_and_why(bench: Bench) -> None:
 
 
 def test_a_task_is_explained_from_the_log(done: Bench) -> None:
-    told = json.loads(run("sap-explain", task_id(3), "--json").stdout)
-    assert [each["subject"] for each in told["commands"]] == ["TASK", "RESULT", "RESULT"]
-    first, *_, last = told["commands"]
+    explanation = json.loads(run("sap-explain", task_id(3), "--json").stdout)
+    assert [each["subject"] for each in explanation["commands"]] == ["TASK", "RESULT", "RESULT"]
+    first, *_, last = explanation["commands"]
     assert [check["outcome"] for check in first["checks"]] == ["passed"] * len(first["checks"])
     assert first["checks"][0]["check"] == "shape"
     evaluation = last["evaluation"]
     assert (evaluation["alignment"], evaluation["combined"]) == ("NON_CONSTITUTIONAL",) * 2
     names = [step["name"] for step in evaluation["steps"]]
     assert "constraint:no_pii" in names
-    assert told["outcomes"][-1]["rule"] == "alignment_refused"
+    assert explanation["outcomes"][-1]["rule"] == "alignment_refused"
     text = run("sap-explain", task_id(3)).stdout
     assert "constraint:no_pii" in text
     assert "5550" not in text
 
 
 def test_the_cache_is_explained(done: Bench) -> None:
-    told = json.loads(run("sap-explain", task_id(2), "--json").stdout)
-    assert [each["verdict"] for each in told["lookups"]] == ["hit"]
-    assert told["lookups"][0]["candidates"][0]["fresh"] is True
+    explanation = json.loads(run("sap-explain", task_id(2), "--json").stdout)
+    assert [each["verdict"] for each in explanation["lookups"]] == ["hit"]
+    assert explanation["lookups"][0]["candidates"][0]["fresh"] is True
     assert "cache hit" in run("sap-explain", task_id(2)).stdout
 
 
 def test_a_refusal_is_explained_with_its_figures(done: Bench) -> None:
     done.send("sap.results", result(cached(1), output=9))
-    told = json.loads(run("sap-explain", task_id(1), "--json").stdout)
-    checks = {each["check"]: each for each in told["commands"][-1]["checks"]}
+    explanation = json.loads(run("sap-explain", task_id(1), "--json").stdout)
+    checks = {each["check"]: each for each in explanation["commands"][-1]["checks"]}
     assert checks["correlation_mismatch"]["outcome"] == "passed"
     assert checks["task_closed"]["outcome"] == "failed"
     assert checks["task_closed"]["figures"] == {"state": "SUCCEEDED"}
@@ -213,9 +213,9 @@ def test_files_are_explained_without_a_log(tmp_path: Path) -> None:
     path = written_to(tmp_path, "task.json", of)
     good = written_to(tmp_path, "good.json", result(of, output={"text": "fine"}))
     bad = written_to(tmp_path, "bad.json", result(of, output="ann@example.org"))
-    told = json.loads(run("sap-explain", "--task", path, "--result", good, "--json").stdout)
-    assert told["state"] == "SUCCEEDED"
-    steps = told["commands"][1]["evaluation"]["steps"]
+    explanation = json.loads(run("sap-explain", "--task", path, "--result", good, "--json").stdout)
+    assert explanation["state"] == "SUCCEEDED"
+    steps = explanation["commands"][1]["evaluation"]["steps"]
     assert ("constraint:no_pii", "PASS") in {(step["name"], step["status"]) for step in steps}
     out = run("sap-explain", "--task", path, "--result", bad)
     assert out.exit_code == 0
@@ -231,8 +231,8 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
     other = written_to(tmp_path, "other.json", result(task(2)))
     assert run("sap-explain", "--task", of, "--result", other).exit_code == 1
     (tmp_path / "none.json").write_text("{")
-    for asked in (["sap-explain", "--task"], ["sap-cache", "--key-of"]):
-        out = run(*asked, str(tmp_path / "none.json"))
+    for arguments in (["sap-explain", "--task"], ["sap-cache", "--key-of"]):
+        out = run(*arguments, str(tmp_path / "none.json"))
         assert (out.exit_code, type(out.exception)) == (1, SystemExit)
         assert "bad_json" in out.stderr
 
@@ -241,9 +241,9 @@ def test_a_file_that_no_record_can_carry_is_explained_too(tmp_path: Path) -> Non
     path = written_to(tmp_path, "task.json", {**task(1), "issuer": {}, "payload": 3})
     out = run("sap-explain", "--task", path, "--json")
     assert out.exit_code == 1
-    told = json.loads(out.stdout)
-    (only,) = told["commands"]
-    assert (told["state"], only["position"], only["rule"]) == (None, None, "missing_field")
+    explanation = json.loads(out.stdout)
+    (only,) = explanation["commands"]
+    assert (explanation["state"], only["position"], only["rule"]) == (None, None, "missing_field")
     (shape,) = only["checks"]
     assert [error["path"] for error in shape["errors"]] == [
         "/issuer/agentId",
@@ -260,10 +260,10 @@ def test_a_result_that_no_record_can_carry(tmp_path: Path) -> None:
     path = written_to(tmp_path, "task.json", task(1))
     bad = written_to(tmp_path, "result.json", {**result(task(1)), "status": None})
     out = run("sap-explain", "--task", path, "--result", bad, "--json")
-    told = json.loads(out.stdout)
-    assert (out.exit_code, told["state"]) == (1, "QUEUED")
-    assert [each["verdict"] for each in told["commands"]] == ["accepted", "rejected"]
-    assert told["commands"][1]["checks"][0]["errors"][0]["path"] == "/status"
+    explanation = json.loads(out.stdout)
+    assert (out.exit_code, explanation["state"]) == (1, "QUEUED")
+    assert [each["verdict"] for each in explanation["commands"]] == ["accepted", "rejected"]
+    assert explanation["commands"][1]["checks"][0]["errors"][0]["path"] == "/status"
 
 
 @pytest.mark.parametrize("wrong", [[], [task_id(1), "--task", __file__], ["--result", __file__]])

@@ -65,8 +65,8 @@ def test_manifests_are_registered(office: Office, tmp_path: Path) -> None:
     first = written(tmp_path, YAML)
     second = written(tmp_path, json.dumps(manifest("other")), "other.json")
     rows = office.cells("summit-register", first, second)
-    own = HASHES["manifestHash"]
-    assert rows[0] == [AGENT, "1.2.0", own, "accepted", "manifest.accepted"]
+    manifest_hash = HASHES["manifestHash"]
+    assert rows[0] == [AGENT, "1.2.0", manifest_hash, "accepted", "manifest.accepted"]
     assert (rows[1][0], rows[1][3]) == ("other", "accepted")
     again = office.json("summit-register", first, "--json")
     assert [fact["rule"] for fact in again["verdicts"]] == ["manifest.duplicate"]
@@ -101,8 +101,8 @@ def test_agents_and_their_tools(served: Office) -> None:
     assert [row[0] for row in served.cells("summit-agents", "--role", "critic")] == ["fact-check"]
     assert served.cells("summit-agents", "--capability", "web:search") == []
     assert len(served.json("summit-agents", "--json")["items"]) == 2
-    found = served.json("summit-tools", AGENT)
-    assert found == {
+    tools_json = served.json("summit-tools", AGENT)
+    assert tools_json == {
         "tools": [{"agentId": AGENT, **manifest()["spec"]["tools"][0]}],
         "nextCursor": None,
     }
@@ -111,9 +111,9 @@ def test_agents_and_their_tools(served: Office) -> None:
 
 
 def test_the_schema_of_an_agent(served: Office) -> None:
-    found = served.json("summit-schema", AGENT, "--version", "1.2.0")
-    assert found["manifestHash"] == HASHES["manifestHash"]
-    assert found["inputSchema"] == manifest()["spec"]["interface"]["inputSchema"]
+    schema_json = served.json("summit-schema", AGENT, "--version", "1.2.0")
+    assert schema_json["manifestHash"] == HASHES["manifestHash"]
+    assert schema_json["inputSchema"] == manifest()["spec"]["interface"]["inputSchema"]
     served.refused(1, "agent.unknown", "summit-schema", "nobody")
     served.refused(1, "agent.unknown", "summit-schema", AGENT, "--version", "9.0.0")
     served.refused(2, "params.agent_id", "summit-schema", "No")
@@ -139,7 +139,7 @@ def test_the_options_of_a_call(served: Office, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "rule"),
+    ("options", "rule"),
     [
         (("--run-id", ""), "params.run_id"),
         (("--usd", "1e300"), "budget.value"),
@@ -149,8 +149,8 @@ def test_the_options_of_a_call(served: Office, tmp_path: Path) -> None:
         (("--trace", ""), "context.trace_id"),
     ],
 )
-def test_options_that_are_refused(served: Office, given: tuple[str, str], rule: str) -> None:
-    served.refused(2, rule, "summit-invoke", AGENT, "--inputs", INPUTS, *given)
+def test_options_that_are_refused(served: Office, options: tuple[str, str], rule: str) -> None:
+    served.refused(2, rule, "summit-invoke", AGENT, "--inputs", INPUTS, *options)
     assert served.bench.records(CALLS) == []
 
 
@@ -235,9 +235,9 @@ def test_where_a_run_stands(office: Office) -> None:
 
 def test_the_status_of_a_completed_run(office: Office) -> None:
     example(office.bench)
-    found = office.json("summit-status", RUN)
-    assert (found["status"], found["result"]["output"]) == ("completed", OUTPUT)
-    assert found["provenance"] == MADE
+    run_json = office.json("summit-status", RUN)
+    assert (run_json["status"], run_json["result"]["output"]) == ("completed", OUTPUT)
+    assert run_json["provenance"] == MADE
 
 
 def test_a_critic_judges(office: Office) -> None:
@@ -289,8 +289,8 @@ def test_the_evidence_of_runs_of_other_kinds(served: Office) -> None:
     } == {"ok"}
     served.work = lambda: None
     served.bench.send(CALLS, invoke("r-3"), cancel("r-3"))
-    found = served.json("summit-verify", "r-3", "--json")
-    assert (found["runId"], len(found["checks"])) == ("r-3", 3)
+    evidence = served.json("summit-verify", "r-3", "--json")
+    assert (evidence["runId"], len(evidence["checks"])) == ("r-3", 3)
     served.refused(1, "there is no run", "summit-verify", "none")
 
 

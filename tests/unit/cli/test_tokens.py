@@ -50,11 +50,11 @@ def test_it_begins_a_line_of_its_own(path: Path) -> None:
 
 
 def test_if_missing_makes_one_once(path: Path) -> None:
-    given = ("tokens", "new", "operator", "--role", "operator", "--add", "--if-missing")
-    first = run(*given, "--file", str(path))
+    options = ("tokens", "new", "operator", "--role", "operator", "--add", "--if-missing")
+    first = run(*options, "--file", str(path))
     assert first.stdout.startswith("hr_")
     before = path.read_text()
-    second = run(*given, "--file", str(path))
+    second = run(*options, "--file", str(path))
     assert (second.exit_code, second.stdout, path.read_text()) == (0, "", before)
     run(
         "tokens",
@@ -111,12 +111,12 @@ def test_a_link_stays_one_and_the_file_its_owners(
     link = path.with_name("current")
     link.symlink_to(path)
     run("tokens", "new", "a", "--role", "reader", "--add", "--file", str(link))
-    given: list[tuple[int, int]] = []
-    monkeypatch.setattr("os.chown", lambda _, user, group: given.append((user, group)))
+    owners: list[tuple[int, int]] = []
+    monkeypatch.setattr("os.chown", lambda _, user, group: owners.append((user, group)))
     (a,) = load(link)
     assert run("tokens", "revoke", a, "--file", str(link)).exit_code == 0
     assert (link.is_symlink(), load(path)) == (True, {})
-    assert given == [(path.stat().st_uid, path.stat().st_gid)]
+    assert owners == [(path.stat().st_uid, path.stat().st_gid)]
 
 
 @pytest.mark.parametrize("command", [("new", "b", "--role", "reader", "--add"), ("revoke",)])
@@ -144,25 +144,25 @@ def test_nobody_else_changes_the_file_meanwhile(
     """Of two revocations at once, the later would bring back what the earlier took out."""
     run("tokens", "new", "a", "--role", "reader", "--add", "--file", str(path))
     replace = tokens._replace
-    held: list[bool] = []
+    calls: list[bool] = []
 
     def looked(file: Path, text: str) -> None:
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            held.append(True)
+            calls.append(True)
         finally:
             os.close(folder)
         replace(file, text)
 
     monkeypatch.setattr(tokens, "_replace", looked)
     assert run("tokens", "revoke", *load(path), "--file", str(path)).exit_code == 0
-    assert (held, load(path)) == ([True], {})
+    assert (calls, load(path)) == ([True], {})
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         ("new", "a"),
         ("new", "a", "--role", "admin"),
@@ -176,7 +176,7 @@ def test_nobody_else_changes_the_file_meanwhile(
     ],
 )
 def test_what_makes_no_sense_is_usage(
-    given: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HEADRACE_TOKENS", raising=False)
-    assert run("tokens", *given).exit_code == 2
+    assert run("tokens", *options).exit_code == 2

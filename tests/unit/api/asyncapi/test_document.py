@@ -32,10 +32,10 @@ PLAIN = document(Settings())
 
 def of(reference: dict[str, str]) -> Any:
     """What it refers to."""
-    found: Any = PLAIN
+    node: Any = PLAIN
     for name in reference["$ref"].removeprefix("#/").split("/"):
-        found = found[name]
-    return found
+        node = node[name]
+    return node
 
 
 def kafka(where: dict[str, Any]) -> dict[str, Any]:
@@ -63,10 +63,10 @@ def test_channels_are_topics_as_they_are_created() -> None:
         channel = document(settings)["channels"][topic.name]
         assert channel["address"] == kafka(channel)["topic"] == f"acme.{topic.name}"
         assert kafka(channel)["partitions"] == topics.partitions_of(topic, 7)
-        said = kafka(channel)["topicConfiguration"]
-        assert said.pop("cleanup.policy") == [config_of(topic, settings)["cleanup.policy"]]
-        wanted = {k: v for k, v in config_of(topic, settings).items() if k != "cleanup.policy"}
-        assert {name: str(value) for name, value in said.items()} == wanted
+        topic_config = kafka(channel)["topicConfiguration"]
+        assert topic_config.pop("cleanup.policy") == [config_of(topic, settings)["cleanup.policy"]]
+        expected = {k: v for k, v in config_of(topic, settings).items() if k != "cleanup.policy"}
+        assert {name: str(value) for name, value in topic_config.items()} == expected
 
 
 def test_values_have_the_schemas_of_the_catalogue_and_their_documentation() -> None:
@@ -90,13 +90,13 @@ def test_each_message_has_the_key_of_its_topic_and_a_tombstone_where_there_are_s
 
 
 def test_processors_send_and_receive_what_they_are_declared_to() -> None:
-    wanted = {
+    expected = {
         *(f"{p.name}.receive.{t.name}" for p in processors.ALL for t in p.inputs if t in PUBLIC),
         *(f"{p.name}.send.{t.name}" for p in processors.ALL for t in p.outputs if t in PUBLIC),
     }
     operations = PLAIN["operations"]
-    own = {name for name in operations if not name.startswith(("clients.", "operators."))}
-    assert own == wanted
+    names = {name for name in operations if not name.startswith(("clients.", "operators."))}
+    assert names == expected
     for name, operation in operations.items():
         who, action, topic = name.split(".", 2)
         assert operation["action"] == action
@@ -126,14 +126,14 @@ def test_the_reply_to_a_command_is_the_topic_of_its_verdict() -> None:
 def whole(topic: Topic) -> dict[str, Any]:
     """The schema of the topic's headers, its trait included; no others are allowed."""
     message = PLAIN["components"]["messages"][topic.name]
-    own = message["headers"]
+    headers = message["headers"]
     for trait in map(of, message.get("traits", ())):
         properties = {**trait["headers"]["properties"]}
-        for name, schema in own["properties"].items():
+        for name, schema in headers["properties"].items():
             properties[name] = {**properties.get(name, {}), **schema}
-        required = [*own.get("required", ()), *trait["headers"]["required"]]
-        own = {**own, "properties": properties, "required": required}
-    return {**own, "additionalProperties": False}
+        required = [*headers.get("required", ()), *trait["headers"]["required"]]
+        headers = {**headers, "properties": properties, "required": required}
+    return {**headers, "additionalProperties": False}
 
 
 def written(story: str) -> Iterator[tuple[Topic, dict[str, str]]]:
@@ -162,10 +162,10 @@ def test_the_headers_of_what_the_service_writes_are_those_of_the_document() -> N
 
 def test_events_name_their_record_and_their_processor() -> None:
     for topic in filter(carries_cloudevents, PUBLIC):
-        said = whole(topic)["properties"]
-        assert said["ce_type"]["const"] == topic.record
+        properties = whole(topic)["properties"]
+        assert properties["ce_type"]["const"] == topic.record
         writers = [processor.name for processor in processors.writers_of(topic)]
-        assert said["ce_source"]["enum"] == [f"/headrace/{name}" for name in writers]
+        assert properties["ce_source"]["enum"] == [f"/headrace/{name}" for name in writers]
         assert {header.name for header in CLOUDEVENTS} <= set(whole(topic)["required"])
 
 
@@ -188,7 +188,7 @@ def test_servers_are_those_of_the_settings_without_their_secrets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "said", "security"),
+    ("protocol", "expected", "security"),
     [
         (None, "kafka", []),
         ("PLAINTEXT", "kafka", []),
@@ -198,10 +198,10 @@ def test_servers_are_those_of_the_settings_without_their_secrets() -> None:
     ],
 )
 def test_the_protocol_says_whether_the_line_is_encrypted(
-    protocol: str | None, said: str, security: list[str]
+    protocol: str | None, expected: str, security: list[str]
 ) -> None:
     server = document(Settings(security_protocol=protocol))["servers"]["kafka"]
-    assert server["protocol"] == said
+    assert server["protocol"] == expected
     assert [of(each)["type"] for each in server.get("security", ())] == security
 
 
