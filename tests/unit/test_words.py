@@ -11,6 +11,10 @@ def test_the_product_keeps_the_rules_for_names_and_docstrings() -> None:
     assert list(check(ROOT / package for package in PRODUCT)) == []
 
 
+def test_the_tests_keep_the_rules_for_names() -> None:
+    assert [line for line in check([ROOT / "tests"]) if "docstring" not in line] == []
+
+
 @pytest.mark.parametrize(
     ("source", "line", "description"),
     [
