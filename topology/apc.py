@@ -133,7 +133,7 @@ APC_LINEAGE = Topic(
 )
 
 APC_PACKETS_DLQ = dead_letters(APC_PACKETS, "packet records that could not be judged, as sent")
-APC_TRANSFERS_DLQ = dead_letters(APC_TRANSFERS, "records of sums that could not be read")
+APC_TRANSFERS_DLQ = dead_letters(APC_TRANSFERS, "deltas that could not be read")
 
 APC_PACKET_STATES_TABLE = public_table(APC_PACKET_STATES)
 APC_COORDINATION_TABLE = public_table(APC_COORDINATION)
@@ -148,8 +148,8 @@ APC_TASK_FACTS = Table(
 
 APC_PROCESSOR = ProcessorDeclaration(
     "apc",
-    "judges packets, throttles transfers, delivers, waits for acknowledgements, retracts, verifies,"
-    " promotes, and observes how each session and each agent coordinates",
+    "decides packets, throttles transfers, delivers, waits for acknowledgements, retracts,"
+    " verifies, promotes, and tracks the coordination state of each session and agent",
     inputs=(APC_PACKETS,),
     outputs=(
         APC_EVENTS,
@@ -167,7 +167,7 @@ APC_PROCESSOR = ProcessorDeclaration(
 )
 APC_LINEAGE_PROCESSOR = ProcessorDeclaration(
     "apc-lineage",
-    "sums up what each protocol's transfers and evaluations say, and decides which have decayed",
+    "aggregates the transfers and evaluations of each protocol, and decides which have decayed",
     inputs=(APC_TRANSFERS,),
     outputs=(APC_LINEAGE, APC_DECISIONS, APC_TRANSFERS_DLQ),
     tables=(APC_LINEAGE_TABLE,),
@@ -192,6 +192,9 @@ DECLARED = ProtocolTopology(
     verdicts={APC_PACKETS: (APC_EVENTS,)},
     node_kinds=(
         NodeKind("apc:packet:<packet_id>", "an APC packet"),
-        NodeKind("apc:protocol:<protocol_id>", "a method that swarms teach each other"),
+        NodeKind(
+            "apc:protocol:<protocol_id>",
+            "an APC protocol, a method that swarms transfer to each other",
+        ),
     ),
 )

@@ -46,7 +46,7 @@ def _asap_task(value: Mapping[str, Any]) -> str:
 
 ANSWERS = Header(
     "headrace-answers",
-    "the id of the duplicate request for which an answer is delivered again",
+    "the id of the duplicate request for which a response is delivered again",
     optional=True,
 )
 ASAP_ENVELOPES = Topic(
@@ -64,7 +64,7 @@ ASAP_MANIFESTS = Topic(
     "dev.headrace.asap.AsapManifest",
     key="agent URN",
     key_of=member("id"),
-    meaning="agents as operators present them; a null value withdraws one",
+    meaning="agent manifests that operators register; a null value withdraws one",
     max_bytes=INPUT_BYTES,
     config=(("min.compaction.lag.ms", str(7 * DAY_MS)),),
     keeps_latest=True,
@@ -75,7 +75,7 @@ ASAP_LINKS = Topic(
     TopicKind.INTERNAL,
     "dev.headrace.asap.AsapLink",
     key="destination: a task key, or `claim:` and the hash of an idempotency key",
-    meaning="what one task asks of another or of an idempotency key, and the answers",
+    meaning="requests of one task to another or to an idempotency key, and the responses",
     max_bytes=FACT_BYTES,
     retried=True,
 )
@@ -104,7 +104,7 @@ ASAP_TASKS = Topic(
     "dev.headrace.asap.AsapTask",
     key="task_id",
     key_of=_asap_task,
-    meaning="where each task stands",
+    meaning="the current state of each task",
     max_bytes=TABLE_BYTES,
 )
 ASAP_SNAPSHOTS = Topic(
@@ -119,7 +119,7 @@ ASAP_SNAPSHOTS = Topic(
 
 ASAP_ENVELOPES_DLQ = dead_letters(ASAP_ENVELOPES, "envelopes that could not be judged, as sent")
 ASAP_MANIFESTS_DLQ = dead_letters(ASAP_MANIFESTS, "manifests that could not be judged, as sent")
-ASAP_LINKS_DLQ = dead_letters(ASAP_LINKS, "questions and answers that could not be read")
+ASAP_LINKS_DLQ = dead_letters(ASAP_LINKS, "links that could not be read")
 
 ASAP_MANIFESTS_TABLE = public_table(ASAP_MANIFESTS, caught_up=True)
 ASAP_TASKS_TABLE = public_table(ASAP_TASKS)
@@ -128,7 +128,7 @@ ASAP_RESPONSES = Table(
     "asap-responses",
     "dev.headrace.asap.AsapEnvelope",
     key="task_id",
-    meaning="the response that ended each task, written once; it is sent again from here",
+    meaning="the response that ended each task, written once; repeated requests get it again",
 )
 ASAP_SEEN = Table(
     "asap-seen",
@@ -140,31 +140,31 @@ ASAP_ADMISSIONS = Table(
     "asap-admissions",
     "dev.headrace.asap.AsapAdmission",
     key="task key",
-    meaning="requests that wait for an answer from another key, and how many records behind them",
+    meaning="requests that wait for a response from another key, and the number of records behind",
 )
 ASAP_HELD = Table(
     "asap-held",
     "dev.headrace.asap.AsapHeld",
     key="task key/number",
-    meaning="those requests, and the records behind them in their order",
+    meaning="those requests, and the records queued behind them in order",
 )
 ASAP_CLAIMS = Table(
     "asap-claims",
     "dev.headrace.asap.AsapClaim",
     key="`claim:` and SHA-256 of [sender, skill_id, idempotency_key]",
-    meaning="which task each idempotency key stands for",
+    meaning="the task of each idempotency key",
 )
 ASAP_REDIRECTS = Table(
     "asap-redirects",
     "dev.headrace.asap.AsapRedirect",
     key="task key",
-    meaning="requests that an older task answers",
+    meaning="duplicate requests and the older task that answers each",
 )
 ASAP_CALLS = Table(
     "asap-calls",
     "dev.headrace.asap.AsapCall",
     key="call key: request_id, or the id of the fetch",
-    meaning="where each MCP call stands",
+    meaning="the current state of each MCP call",
 )
 ASAP_PATCHES = Table(
     "asap-patches",
@@ -182,7 +182,7 @@ ASAP_SNAPSHOT_IDS = Table(
     "asap-snapshot-ids",
     "dev.headrace.asap.AsapSnapshotId",
     key="task_id/snapshot id",
-    meaning="the version that each snapshot id stands for",
+    meaning="the version of each snapshot id",
 )
 ASAP_AGENTS = Table(
     "asap-agents",
@@ -193,7 +193,7 @@ ASAP_AGENTS = Table(
 
 ASAP_PROCESSOR = ProcessorDeclaration(
     "asap",
-    "judges envelopes and manifests, admits each task once, keeps its states and snapshots,"
+    "decides envelopes and manifests, admits each task once, stores its states and snapshots,"
     " delivers, answers, and ends what takes too long",
     inputs=(ASAP_ENVELOPES, ASAP_LINKS, ASAP_MANIFESTS),
     outputs=(

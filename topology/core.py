@@ -9,14 +9,14 @@ from topology.retention import INPUT_BYTES, LONG_BYTES, RTES_RAW_RETENTION_MS
 
 CAUSE = Header(
     "headrace-cause",
-    "what led to the record: the position of another, or the name of a timer",
+    "the cause of the record: the position of another record, or the name of a timer",
     schema={"examples": ["apc.packets/0/17"]},
 )
 
-OPTIONAL_CAUSE = Header(CAUSE.name, "what led to the record, if anything did", optional=True)
+OPTIONAL_CAUSE = Header(CAUSE.name, "the cause of the record, if it has one", optional=True)
 DROPPED_KEYS = Header(
     "headrace-dropped-keys",
-    "how many unknown members the edge left out",
+    "the number of unknown members that the gateway dropped",
     optional=True,
     schema={"pattern": "^[0-9]+$"},
 )
@@ -38,7 +38,7 @@ LINEAGE_EDGES = Topic(
     "headrace.core.LineageEdge",
     key="edge_id",
     key_of=member("edge_id"),
-    meaning="what came of what, as edges of a graph",
+    meaning="the edges of the lineage graph",
     max_bytes=INPUT_BYTES,
     own_partition=True,
 )
@@ -56,7 +56,7 @@ AUDIT_REDRIVES = Topic(
     TopicKind.AUDIT,
     "headrace.core.AuditRedrive",
     key="position of the dead letter",
-    meaning="dead letters that were sent back, each at most once, and on whose order",
+    meaning="dead letters that were redriven, each at most once, and who ordered it",
     max_bytes=INPUT_BYTES,
 )
 AUDIT_CHECKPOINTS = Topic(
@@ -64,7 +64,7 @@ AUDIT_CHECKPOINTS = Topic(
     TopicKind.AUDIT,
     "headrace.core.AuditCheckpoint",
     key="topic/partition",
-    meaning="signed statements of what each partition of facts held up to an offset, in chains",
+    meaning="signed checkpoints of each fact partition up to an offset, each linked to the last",
 )
 
 TIMERS = Table(
@@ -77,19 +77,19 @@ INPUT_POSITIONS = Table(
     "input-positions",
     "headrace.core.InputPosition",
     key="input topic",
-    meaning="the offset of the next record that the task will decide, of each of its inputs",
+    meaning="the offset of the next record to process, of each input of the task",
 )
 KNOWN_INPUTS = Table(
     "known-inputs",
     "headrace.core.KnownInputs",
     key="inputs",
-    meaning="one row: the input topics that the task's state has ever read, by topic id",
+    meaning="one row: the topic ids of all inputs that the task's state is derived from",
 )
 ACCEPTED_GAPS = Table(
     "accepted-gaps",
     "headrace.core.AcceptedGap",
     key="topic id, offset at which the task went on",
-    meaning="offsets of inputs that an operator gave up, so that a task could go on",
+    meaning="input offsets that an operator chose to skip so that a task could continue",
 )
 TOPICS: tuple[Topic, ...] = (LINEAGE_EDGES, CHANGELOG, AUDIT_REDRIVES, AUDIT_CHECKPOINTS)
 """Those that no protocol lists; `rtes.raw` is in the list of SAOP, which decides its records."""

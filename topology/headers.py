@@ -17,29 +17,31 @@ _FOUR, _EIGHT = "as four bytes, big-endian", "as eight bytes, big-endian"
 
 TRACEPARENT = Header(
     "traceparent",
-    "W3C Trace Context; what comes of a record carries the same",
+    "W3C Trace Context, copied to every record that results from this one",
     optional=True,
     schema={"examples": ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]},
 )
 PRINCIPAL = Header(
     "headrace-principal",
-    "who sent the record that led to it; `unauthenticated` where no signature proves it, `service`"
-    " for what time alone has caused",
+    "the sender of the record that caused it; `unauthenticated` without a valid signature,"
+    " `service` if only a timer caused it",
     schema={"minLength": 1},
 )
 CLAIMED = Header(
-    PRINCIPAL.name, "who sent it, or what led to it; true if the signature holds", optional=True
+    PRINCIPAL.name,
+    "the sender of the record or of its cause; proven only by a valid signature",
+    optional=True,
 )
 SIGNATURE = Header(
     "headrace-signature",
-    "1, the time in ms since the epoch, and an HMAC over topic, key, value, time and principal,"
-    " parted by semicolons",
+    "1, the time in ms since the epoch, and an HMAC over topic, key, value, time and"
+    " principal, separated by semicolons",
     optional=True,
     schema={"pattern": "^1;[0-9]*;[A-Za-z0-9_-]{43}$"},
 )
 REDRIVEN_FROM = Header(
     "headrace-redriven-from",
-    "the position of the dead letter that was sent back",
+    "the position of the dead letter that was redriven",
     optional=True,
     schema={"examples": ["apc.packets.dlq/0/3"]},
 )
@@ -58,7 +60,7 @@ CLOUDEVENTS = (
 )
 MASKED = Header("headrace-masked", "`true`: the value is masked text", optional=True)
 OVERSIZE = Header(
-    "headrace-oversize", "the bytes are too many to be kept: their number", optional=True
+    "headrace-oversize", "the value is too large to be stored: its size in bytes", optional=True
 )
 
 
@@ -68,7 +70,7 @@ def _of_record(name: str, meaning: str, **more: Any) -> Header:
 
 
 DEAD_LETTER = (
-    _of_record("kafka_dlt-original-topic", "where the record lies"),
+    _of_record("kafka_dlt-original-topic", "topic of the original record"),
     _of_record("kafka_dlt-original-partition", f"its partition, {_FOUR}", binary=True),
     _of_record("kafka_dlt-original-offset", f"its offset, {_EIGHT}", binary=True),
     _of_record(
@@ -77,9 +79,9 @@ DEAD_LETTER = (
     _of_record(
         "kafka_dlt-original-timestamp-type", "whose time it is", schema={"const": "LogAppendTime"}
     ),
-    _of_record(CAUSE.name, "its position, topic/partition/offset"),
-    Header("kafka_dlt-exception-fqcn", "the rule that it broke"),
-    Header("kafka_dlt-exception-message", "how; empty where that could tell a secret"),
+    _of_record(CAUSE.name, "position of the original record, topic/partition/offset"),
+    Header("kafka_dlt-exception-fqcn", "the rule that the record violates"),
+    Header("kafka_dlt-exception-message", "the error message; empty if it could disclose a secret"),
     MASKED,
     OVERSIZE,
 )

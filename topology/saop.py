@@ -94,7 +94,7 @@ SAOP_ESCALATIONS = Topic(
     "headrace.saop.SaopEscalation",
     key="task_id",
     key_of=member("task_id"),
-    meaning="agents and tasks that need attention, with the figures that say so",
+    meaning="agents and tasks that need attention, with the measurements that show it",
     max_bytes=2 * LONG_BYTES,
 )
 SAOP_REWINDS = Topic(
@@ -103,7 +103,7 @@ SAOP_REWINDS = Topic(
     "headrace.saop.SaopRewind",
     key="session_id",
     key_of=member("session_id"),
-    meaning="operators' orders to turn a session back to a commit",
+    meaning="operators' commands to rewind a session to a commit",
     max_bytes=LONG_BYTES,
     headers=(DROPPED_KEYS,),
     operators_only=True,
@@ -114,7 +114,7 @@ SAOP_REWIND_LOG = Topic(
     "headrace.saop.SaopRewindLogged",
     key="session_id",
     key_of=member("session_id"),
-    meaning="the verdict on each rewind command, and prepared rewinds that lapsed",
+    meaning="the verdict on each rewind command, and prepared rewinds that expired",
     max_bytes=2 * LONG_BYTES,
 )
 SAOP_TASK_SIGNALS = Topic(
@@ -123,7 +123,7 @@ SAOP_TASK_SIGNALS = Topic(
     "headrace.saop.SaopTaskSignal",
     key="task_id",
     key_of=member("task_id"),
-    meaning="tasks that failed too often or were turned back, for the detectors",
+    meaning="tasks that failed too often or were rewound, for the detectors",
     max_bytes=2 * LONG_BYTES,
 )
 
@@ -137,7 +137,7 @@ RTES_SESSIONS = Table(
     "rtes-sessions",
     "headrace.rtes.RtesSession",
     key="session_id",
-    meaning="the last sequence and time given in each session, its active tasks, its key block",
+    meaning="the last sequence and time assigned in each session, its active tasks and key block",
 )
 RTES_IDS = Table(
     "rtes-ids",
@@ -161,19 +161,19 @@ RTES_TASKS = Table(
     "rtes-tasks",
     "headrace.rtes.RtesTasks",
     key="session_id/number",
-    meaning="which tasks each session has, so that a rewind finds them",
+    meaning="the tasks of each session, for rewinds",
 )
 REWINDS = Table(
     "saop-rewinds",
     "headrace.saop.SaopRewindRow",
     key="session_id/rewind_id",
-    meaning="where each rewind stands, and the commands that brought it there",
+    meaning="the current state of each rewind, and the commands that led to it",
 )
 SAOP_TURN_HEADS = Table(
     "saop-turns",
     "headrace.saop.SaopTurnHead",
     key="task_id",
-    meaning="where each task's order of turns stands",
+    meaning="the next expected turn of each task, and its gaps",
 )
 SAOP_TURNS_KNOWN = Table(
     "saop-hashes",
@@ -185,18 +185,18 @@ SAOP_TURNS_HELD = Table(
     "saop-held",
     "headrace.saop.SaopTurnHeld",
     key="task_id/turn_index",
-    meaning="turns that wait for those before them",
+    meaning="buffered turns that wait for earlier ones",
 )
 SAOP_DETECTORS = Table(
     "saop-detectors",
     "headrace.saop.SaopDetectors",
     key="task_id/agent_id",
-    meaning="what the detectors remember of each agent in each task",
+    meaning="detector state of each agent in each task",
 )
 
 SAOP_PROCESSOR = ProcessorDeclaration(
     "saop",
-    "puts the turns of each task in order, names the holes, and watches for agents that are stuck",
+    "puts the turns of each task in order, records the gaps, and detects agents that are stuck",
     inputs=(SAOP_TURNS, SAOP_TASK_SIGNALS),
     outputs=(
         SAOP_VERDICTS,
@@ -210,7 +210,7 @@ SAOP_PROCESSOR = ProcessorDeclaration(
 )
 RTES_PROCESSOR = ProcessorDeclaration(
     "rtes",
-    "numbers, deduplicates and masks the events of each session, keeps the state of its tasks,"
+    "numbers, deduplicates and masks the events of each session, tracks the state of its tasks,"
     " calls and thought streams, and turns sessions back",
     inputs=(RTES_RAW, SAOP_REWINDS),
     outputs=(

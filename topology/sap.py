@@ -62,11 +62,13 @@ def _sap_learning(value: Mapping[str, Any]) -> str:
 
 
 REPLY_TO = Header(
-    "headrace-reply-to", "the endpoint that the task names; nobody calls it", optional=True
+    "headrace-reply-to",
+    "the endpoint that the task names; headrace does not call it",
+    optional=True,
 )
 CACHE_KEY = Header("headrace-cache-key", "the task's key in the constitutional cache")
 HEURISTICS = Header(
-    "headrace-heuristics", "the version of the heuristics that it is bound to, 0 without"
+    "headrace-heuristics", "the version of the heuristics that apply to the task, 0 if none"
 )
 SAP_TASKS = Topic(
     "sap.tasks",
@@ -112,7 +114,7 @@ SAP_OUTCOMES = Topic(
     "headrace.sap.SapResult",
     key="taskId",
     key_of=_sap_task,
-    meaning="what came of each task, numbered per task: checked results, and the service's own",
+    meaning="the outcomes of each task, numbered per task: checked results, and the service's own",
     max_bytes=FACT_BYTES,
     headers=(REPLY_TO,),
 )
@@ -133,7 +135,7 @@ SAP_LOOKUPS = Topic(
     "headrace.sap.SapLookup",
     key="cacheKey",
     key_of=member("cacheKey"),
-    meaning="what tasks ask of the cache and give to it",
+    meaning="cache lookups, stores and releases of tasks",
     max_bytes=FACT_BYTES,
 )
 SAP_VERDICTS = Topic(
@@ -152,7 +154,7 @@ SAP_TASK_STATES = Topic(
     "headrace.sap.SapTaskState",
     key="taskId",
     key_of=_sap_task,
-    meaning="where each task stands",
+    meaning="the current state of each task",
     max_bytes=TABLE_BYTES,
 )
 SAP_CACHE = Topic(
@@ -161,7 +163,7 @@ SAP_CACHE = Topic(
     "headrace.sap.SapCacheRecord",
     key="cacheKey/version",
     key_of=_sap_versioned("cacheKey"),
-    meaning="vetted answers, written once and never again",
+    meaning="checked answers, each version written once",
     max_bytes=TABLE_BYTES,
 )
 SAP_LEARNING_SIGNALS = Topic(
@@ -170,7 +172,7 @@ SAP_LEARNING_SIGNALS = Topic(
     "headrace.sap.SapLearningSignal",
     key="capability",
     key_of=member("capability"),
-    meaning="what outcomes and operators say of a capability",
+    meaning="signals for learning about a capability, from outcomes and operators",
     max_bytes=FACT_BYTES,
 )
 SAP_LEARNING = Topic(
@@ -179,7 +181,7 @@ SAP_LEARNING = Topic(
     "headrace.sap.SapLearning",
     key="capability/territory/fingerprint",
     key_of=_sap_learning,
-    meaning="the sums over tasks that ask the same thing",
+    meaning="aggregates over tasks with the same fingerprint",
     max_bytes=TABLE_BYTES,
 )
 SAP_HEURISTICS = Topic(
@@ -188,7 +190,7 @@ SAP_HEURISTICS = Topic(
     "headrace.sap.SapHeuristics",
     key="capability/version",
     key_of=_sap_versioned("capability"),
-    meaning="what was learned of each capability, one row per version",
+    meaning="heuristics learned for each capability, one row per version",
     max_bytes=TABLE_BYTES,
 )
 SAP_KNOWLEDGE = Topic(
@@ -205,9 +207,9 @@ SAP_TASKS_DLQ = dead_letters(SAP_TASKS, "task records that could not be judged, 
 SAP_RESULTS_DLQ = dead_letters(SAP_RESULTS, "result records that could not be judged, as sent")
 SAP_SIGNALS_DLQ = dead_letters(SAP_SIGNALS, "signal records that could not be judged, as sent")
 SAP_LOOKUPS_DLQ = dead_letters(SAP_LOOKUPS, "lookups that could not be read")
-SAP_VERDICTS_DLQ = dead_letters(SAP_VERDICTS, "answers of the cache that could not be read")
+SAP_VERDICTS_DLQ = dead_letters(SAP_VERDICTS, "cache verdicts that could not be read")
 SAP_LEARNING_SIGNALS_DLQ = dead_letters(
-    SAP_LEARNING_SIGNALS, "records for learning that could not be read"
+    SAP_LEARNING_SIGNALS, "learning signals that could not be read"
 )
 
 SAP_TASK_STATES_TABLE = public_table(SAP_TASK_STATES)
@@ -215,7 +217,7 @@ SAP_TASK_ENVELOPES = Table(
     "sap.task-envelopes",
     "headrace.sap.SapTask",
     key="taskId",
-    meaning="each accepted task as sent, written once; it is dispatched and judged from here",
+    meaning="each accepted task as sent, written once; dispatch and evaluation read it",
 )
 SAP_RATE_LIMITS = Table(
     "sap.rate-limits",
@@ -258,7 +260,7 @@ SAP_CACHE_STORES = Table(
     "sap.cache-stores",
     "headrace.sap.SapCacheStore",
     key="cacheKey/taskId",
-    meaning="the version that each task's answer has become",
+    meaning="the cache version that holds each task's answer",
 )
 SAP_LEARNING_TABLE = public_table(SAP_LEARNING)
 SAP_HEURISTICS_TABLE = public_table(SAP_HEURISTICS)
@@ -267,37 +269,37 @@ SAP_LEARNING_HEADS = Table(
     "sap.learning-heads",
     "headrace.sap.SapLearningHead",
     key="capability",
-    meaning="where the derivation of heuristics stands for each capability",
+    meaning="progress of the derivation of heuristics of each capability",
 )
 SAP_MEMBER_GROUPS = Table(
     "sap.member-groups",
     "headrace.sap.SapMemberGroup",
     key="capability/member/looSha256",
-    meaning="tasks that differ in one payload member at most, to learn volatile keys from",
+    meaning="groups of tasks that differ in at most one payload member, to learn volatile keys",
 )
 SAP_MEMBER_TOTALS = Table(
     "sap.member-totals",
     "headrace.sap.SapMemberTotal",
     key="capability/member",
-    meaning="how many groups say that a payload member is volatile, and that it is not",
+    meaning="how many groups count for and against a payload member being volatile",
 )
 SAP_READING_BINS = Table(
     "sap.reading-bins",
     "headrace.sap.SapBins",
     key="capability/principle",
-    meaning="outcomes by the reading of each principle, to learn thresholds from",
+    meaning="outcomes by the pressure reading of each principle, to learn thresholds",
 )
 SAP_CHECK_COUNTERS = Table(
     "sap.check-counters",
     "headrace.sap.SapCheckCounter",
     key="capability/check",
-    meaning="how each learnable check went, to learn extra checks from",
+    meaning="results of each learnable check, to learn extra checks",
 )
 SAP_LEARNING_BEST = Table(
     "sap.learning-best",
     "headrace.sap.SapLearningBest",
     key="capability/territory/fingerprint",
-    meaning="the best task of each kind, and when its playbook is written again",
+    meaning="the best task of each kind, and when its playbook is written next",
 )
 SAP_LEARNING_CITATIONS = Table(
     "sap.learning-citations",
@@ -308,7 +310,7 @@ SAP_LEARNING_CITATIONS = Table(
 
 SAP_PROCESSOR = ProcessorDeclaration(
     "sap",
-    "judges tasks, results and signals, asks the cache, dispatches, enforces deadlines, and"
+    "decides tasks, results and signals, looks up the cache, dispatches, enforces deadlines, and"
     " publishes the outcomes",
     inputs=(SAP_TASKS, SAP_RESULTS, SAP_SIGNALS, SAP_VERDICTS),
     outputs=(
@@ -337,7 +339,7 @@ SAP_PROCESSOR = ProcessorDeclaration(
 )
 SAP_CACHE_PROCESSOR = ProcessorDeclaration(
     "sap-cache",
-    "answers lookups from vetted records, checks them again, stores new ones once, and lets one"
+    "answers lookups from checked records, checks them again, stores new ones once, and lets one"
     " task compute what many ask for",
     inputs=(SAP_LOOKUPS,),
     outputs=(SAP_CACHE, LINEAGE_EDGES, SAP_VERDICTS, SAP_LOOKUPS_DLQ),
@@ -345,7 +347,7 @@ SAP_CACHE_PROCESSOR = ProcessorDeclaration(
 )
 SAP_LEARNING_PROCESSOR = ProcessorDeclaration(
     "sap-learning",
-    "sums up outcomes and operators' signals, and derives heuristics and playbooks from them",
+    "aggregates outcomes and operators' signals, and derives heuristics and playbooks",
     inputs=(SAP_LEARNING_SIGNALS,),
     outputs=(SAP_LEARNING, SAP_HEURISTICS, SAP_KNOWLEDGE, LINEAGE_EDGES, SAP_LEARNING_SIGNALS_DLQ),
     tables=(
@@ -392,9 +394,11 @@ DECLARED = ProtocolTopology(
     node_kinds=(
         NodeKind("sap:task:<taskId>", "a SAP task"),
         NodeKind("sap:outcome:<taskId>/<n>", "the n-th outcome of a SAP task"),
-        NodeKind("sap:signal:<signalId>", "what an operator said of a SAP task"),
-        NodeKind("sap:cache:<cacheKey>/<version>", "a version of a vetted answer"),
-        NodeKind("sap:heuristics:<capability>/<version>", "a version of what guides a capability"),
-        NodeKind("sap:playbook:<capability>/<territory>/<fingerprint>", "what was learned", True),
+        NodeKind("sap:signal:<signalId>", "an operator's signal on a SAP task"),
+        NodeKind("sap:cache:<cacheKey>/<version>", "a version of a cached answer"),
+        NodeKind(
+            "sap:heuristics:<capability>/<version>", "a version of the heuristics of a capability"
+        ),
+        NodeKind("sap:playbook:<capability>/<territory>/<fingerprint>", "a playbook", True),
     ),
 )

@@ -54,7 +54,7 @@ SUMMIT_CALLS = Topic(
     "headrace.summit.SummitCall",
     key="runId",
     key_of=_summit_call("runId"),
-    meaning="calls as they are made: agent.invoke, tool.call, agent.cancel",
+    meaning="calls as callers send them: agent.invoke, tool.call, agent.cancel",
     max_bytes=INPUT_BYTES,
 )
 SUMMIT_REPLIES = Topic(
@@ -63,7 +63,7 @@ SUMMIT_REPLIES = Topic(
     "headrace.summit.SummitReply",
     key="runId",
     key_of=member("runId"),
-    meaning="what agents say of the runs they work on, and critics of those completed",
+    meaning="replies of agents about their runs, and verifications of completed runs by critics",
     max_bytes=INPUT_BYTES,
 )
 SUMMIT_EVENTS = Topic(
@@ -71,7 +71,7 @@ SUMMIT_EVENTS = Topic(
     TopicKind.FACT,
     "headrace.summit.SummitEvent",
     key="runId; of a manifest, agentId; of a key.mismatch, the record's own key",
-    meaning="the verdict on each manifest, call and reply, and runs whose time was over",
+    meaning="the verdict on each manifest, call and reply, and runs that timed out",
     max_bytes=FACT_BYTES,
 )
 SUMMIT_INBOX = Topic(
@@ -90,7 +90,7 @@ SUMMIT_RUNS = Topic(
     "headrace.summit.SummitRun",
     key="runId",
     key_of=member("runId"),
-    meaning="where each run stands, with its metrics, verification and evidence",
+    meaning="the current state of each run, with its metrics, verification and evidence",
     max_bytes=TABLE_BYTES,
 )
 SUMMIT_AGENTS = Topic(
@@ -117,8 +117,8 @@ SUMMIT_REPLIES_KNOWN = Table(
 
 SUMMIT_PROCESSOR = ProcessorDeclaration(
     "summit",
-    "judges manifests, calls and replies, keeps each run and the evidence of its output, delivers,"
-    " and ends what takes too long",
+    "decides manifests, calls and replies, stores each run and the evidence of its output,"
+    " delivers, and ends what takes too long",
     inputs=(SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES),
     outputs=(
         SUMMIT_EVENTS,
@@ -158,7 +158,7 @@ DECLARED = ProtocolTopology(
     node_kinds=(
         NodeKind("summit:run:<runId>", "a Summit run", True),
         NodeKind("summit:reply:<runId>/<replyId>", "an answer to a Summit run", True),
-        NodeKind("summit:call:<topic>/<partition>/<offset>", "a Summit call that took a run back"),
+        NodeKind("summit:call:<topic>/<partition>/<offset>", "a Summit call that cancelled a run"),
         NodeKind("summit:manifest:<agentId>/<version>", "a version of an agent's manifest", True),
     ),
 )

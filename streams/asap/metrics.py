@@ -33,7 +33,7 @@ ERRORS = MetricDeclaration(
 SECONDS = MetricDeclaration(
     "asap_request_duration_seconds",
     "histogram",
-    "Time from the body of a request to its answer, waits counted.",
+    "Time from the body of a request to its response, waits included.",
     ("payload_type", "status"),
 )
 UPTIME = MetricDeclaration(

@@ -211,7 +211,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         ),
         Panel(
             "View lag",
-            "Offsets between the view and the ends of its topics.",
+            "Offsets between the view's positions and the ends of its topics.",
             {"max by (instance) (headrace_view_lag_records)": "{{instance}}"},
         ),
         Panel(

@@ -18,11 +18,11 @@ def headers_page() -> str:
     rows = [(code(t.name), code(h.name), h.meaning) for t in topics.ALL for h in t.headers]
     return (
         "# Headers\n\n"
-        "What the records of each topic carry beside key and value; the AsyncAPI document has\n"
-        "them as JSON Schema. Values are UTF-8 text where nothing else is said. What clients send\n"
-        "may carry others: they are ignored, and dead letters keep them where they may be shown.\n"
+        "The headers of the records of each topic; the AsyncAPI document describes them as JSON\n"
+        "Schema. Values are UTF-8 text unless the table says otherwise. Records of clients may\n"
+        "have other headers: they are ignored, and dead letters keep those that are not secret.\n"
         + "".join(_section(same, headers) for headers, same in alike.items() if headers)
-        + f"\n## Of single topics, in addition\n\n{grid(('topic', 'header', 'value'), rows)}"
+        + f"\n## Additional headers of single topics\n\n{grid(('topic', 'header', 'value'), rows)}"
     )
 
 

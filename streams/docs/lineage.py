@@ -12,16 +12,16 @@ def lineage_page() -> str:
     parameters = [(code(p.name), p.meaning, p.default or "") for p in GRAPH_PARAMS]
     return (
         "# Lineage graph\n\n"
-        "Processors write to `lineage.edges` what came of what. An edge leads from what came\n"
-        "later to what it came of, names or is about: ancestors of a node lie along the edges,\n"
-        "descendants against them. An edge that was written more than once is shown once, with\n"
-        "the `at` and the `cause` of the first time.\n\n"
+        "Processors write the edges of the graph to `lineage.edges`. An edge leads from the later\n"
+        "node to the one it results from, names or is about: follow edges forward for ancestors,\n"
+        "backward for descendants. An edge that was written more than once is shown once, with\n"
+        "the `at` and the `cause` of the first write.\n\n"
         "## Nodes\n\n"
         "UUIDs are in lower case. Where ids are escaped, a `/` in one is `%2F` and a `%` is\n"
         "`%25`. A query percent-encodes the whole name once more.\n\n"
         f"{grid(('name', 'stands for', 'ids escaped'), kinds)}\n"
-        "A trace id of 128 bits is written with hyphens by some and without by others. Whichever\n"
-        "is asked for, the graph begins at both.\n\n"
+        "A trace id of 128 bits is written with or without hyphens. A query for either form\n"
+        "begins at both.\n\n"
         "## Relations\n\n"
         f"{grid(('relation', 'the later one'), ((code(r.name), r.meaning) for r in RELATIONS))}\n"
         "## Query\n\n"
@@ -32,8 +32,8 @@ def lineage_page() -> str:
         f"and what it is `retracted_by` (the first {MOST_RETRACTIONS} by name). The union of the\n"
         "pages is the graph; a cycle is shown once around.\n\n"
         "A blast radius begins at distance 0 with what was retracted. The retraction and what\n"
-        "replaces the retracted node are shown, but what came of these two is not.\n\n"
+        "replaces the retracted node are shown, but not the descendants of these two.\n\n"
         "`cut` on the last page (`next` is null) says whether the graph goes on: null when it\n"
-        f'does not, `{{"by": "depth", …}}` at the depth asked for, `{{"by": "size", …}}` after\n'
+        f'is whole, `{{"by": "depth", …}}` at the depth asked for, `{{"by": "size", …}}` after\n'
         f"{MOST_EDGES:,} edges. A node that no edge names gets 404 with the rule `node_unknown`.\n"
     )

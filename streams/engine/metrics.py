@@ -28,20 +28,20 @@ VERDICTS = MetricDeclaration(
 DEAD_LETTERS = MetricDeclaration(
     "headrace_dead_letters_total",
     "counter",
-    "Dead letters committed, by the topic that they came from and the code of why.",
+    "Dead letters committed, by source topic and error code.",
     ("topic", "code"),
 )
 RECORDS = MetricDeclaration(
     "headrace_decided_records_total",
     "counter",
-    "Input records decided, their effects committed.",
+    "Input records processed, with their effects committed.",
     ("processor",),
 )
 TIMERS = MetricDeclaration(
     "headrace_fired_timers_total", "counter", "Timers fired and committed.", ("processor",)
 )
 BATCH = MetricDeclaration(
-    "headrace_batch_seconds", "histogram", "Time to decide what one transaction writes."
+    "headrace_batch_seconds", "histogram", "Time to process the records of one transaction."
 )
 COMMIT = MetricDeclaration(
     "headrace_commit_seconds",
@@ -51,7 +51,7 @@ COMMIT = MetricDeclaration(
 REOPENED = MetricDeclaration(
     "headrace_task_reopens_total",
     "counter",
-    "Tasks closed and opened again after a failure, by its code.",
+    "Tasks reopened after a failure, by error code.",
     ("code",),
 )
 TASKS = MetricDeclaration(
@@ -64,14 +64,14 @@ TASKS = MetricDeclaration(
 LAG = MetricDeclaration(
     "headrace_task_lag_records",
     "gauge",
-    "Offsets of an input between what is decided and the end, as last heard.",
+    "Offsets of an input between the next record to process and the last known end.",
     ("topic", "partition"),
     True,
 )
 LATE = MetricDeclaration(
     "headrace_task_timer_delay_seconds",
     "gauge",
-    "How long the earliest timer of a task has been due; 0 if none is.",
+    "How long the earliest timer of a task is overdue; 0 if none is.",
     ("partition",),
     True,
 )
@@ -86,7 +86,7 @@ GATE = MetricDeclaration(
 RESTORE = MetricDeclaration(
     "headrace_task_restore_seconds",
     "gauge",
-    "Time that the last opening of a task took.",
+    "Duration of the last opening of a task.",
     ("partition",),
     True,
 )

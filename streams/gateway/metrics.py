@@ -28,14 +28,14 @@ REQUESTS = MetricDeclaration(
 SECONDS = MetricDeclaration(
     "headrace_http_request_seconds",
     "histogram",
-    "Time from the request's headers to the end of its answer; streams are left out.",
+    "Time from the request's headers to the end of the response; without streams.",
     ("method", "route"),
 )
 IN_FLIGHT = MetricDeclaration(
-    "headrace_http_requests_in_flight", "gauge", "Requests that are being answered.", (), True
+    "headrace_http_requests_in_flight", "gauge", "Requests in progress.", (), True
 )
 PRODUCED = MetricDeclaration(
-    "headrace_produced_records_total", "counter", "Records that Kafka has confirmed.", ("topic",)
+    "headrace_produced_records_total", "counter", "Records that Kafka has acknowledged.", ("topic",)
 )
 UNKNOWN = MetricDeclaration(
     "headrace_produce_unknown_total",
@@ -50,7 +50,7 @@ STATE = MetricDeclaration(
 LAG = MetricDeclaration(
     "headrace_view_lag_records",
     "gauge",
-    "Offsets between the view and the ends of its topics.",
+    "Offsets between the view's positions and the ends of its topics.",
     (),
     True,
 )
@@ -60,15 +60,15 @@ APPLIED = MetricDeclaration(
 APPLY = MetricDeclaration(
     "headrace_view_apply_seconds_total",
     "counter",
-    "Time that the view spent in applying, waiting not counted.",
+    "Time the view spent applying records, without waits.",
     (),
     True,
 )
 REBUILDS = MetricDeclaration(
-    "headrace_view_rebuilds_total", "counter", "Copies that the view began anew.", (), True
+    "headrace_view_rebuilds_total", "counter", "Times the view was rebuilt from empty.", (), True
 )
 ROWS = MetricDeclaration(
-    "headrace_view_rows_bytes", "gauge", "Size of the view's rows, about.", (), True
+    "headrace_view_rows_bytes", "gauge", "Approximate size of the view's rows.", (), True
 )
 CLIENTS = MetricDeclaration(
     "headrace_sse_clients", "gauge", "Clients that follow a stream.", (), True
@@ -76,7 +76,7 @@ CLIENTS = MetricDeclaration(
 DLQ = MetricDeclaration(
     "headrace_dlq_records",
     "gauge",
-    "Dead letters that are kept and were not sent back.",
+    "Dead letters that are stored and were not redriven.",
     ("topic",),
     True,
 )

@@ -19,7 +19,7 @@ _REGISTRY_URL = Declaration(
     "SCHEMA_REGISTRY_URL",
     "web address",
     None,
-    "schema registry that schema ids come from; unset, those of the committed catalogue",
+    "schema registry that assigns schema ids; if unset, those of the committed catalogue",
     secret=True,  # it may hold a password
 )
 
@@ -34,41 +34,44 @@ class ConnectionSettings(ServiceSettings):
     registry_ssl_ca_location: Path | None = setting(
         "REGISTRY_SSL_CA_LOCATION",
         None,
-        "file of the certificates that vouch for the schema registry; unset, the system's",
+        "CA certificates file for the schema registry; if unset, the system's",
         "path",
     )
     registry_ssl_certificate_location: Path | None = setting(
         "REGISTRY_SSL_CERTIFICATE_LOCATION",
         None,
-        "file of the client's certificate for the schema registry, if it asks for one",
+        "client certificate file for the schema registry, if it requires one",
         "path",
     )
     registry_ssl_key_location: Path | None = setting(
-        "REGISTRY_SSL_KEY_LOCATION", None, "file of the private key of that certificate", "path"
+        "REGISTRY_SSL_KEY_LOCATION", None, "private key file of that client certificate", "path"
     )
     security_protocol: str | None = _security(
-        "PROTOCOL", "security.protocol", "how to talk to Kafka", choices=PROTOCOLS
+        "PROTOCOL",
+        "security.protocol",
+        "security protocol of the connection to Kafka",
+        choices=PROTOCOLS,
     )
     security_sasl_mechanism: str | None = _security(
-        "SASL_MECHANISM", "sasl.mechanism", "how to log in to Kafka", choices=MECHANISMS
+        "SASL_MECHANISM", "sasl.mechanism", "SASL mechanism for Kafka", choices=MECHANISMS
     )
     security_sasl_username: str | None = _security(
-        "SASL_USERNAME", "sasl.username", "user name at Kafka"
+        "SASL_USERNAME", "sasl.username", "SASL user name for Kafka"
     )
     security_sasl_password: str | None = _security(
-        "SASL_PASSWORD", "sasl.password", "password at Kafka", secret=True
+        "SASL_PASSWORD", "sasl.password", "SASL password for Kafka", secret=True
     )
     security_ssl_ca_location: str | None = _security(
-        "SSL_CA_LOCATION", "ssl.ca.location", "file of the certificates that vouch for Kafka"
+        "SSL_CA_LOCATION", "ssl.ca.location", "CA certificates file for Kafka"
     )
     security_ssl_certificate_location: str | None = _security(
-        "SSL_CERTIFICATE_LOCATION", "ssl.certificate.location", "file of the client's certificate"
+        "SSL_CERTIFICATE_LOCATION", "ssl.certificate.location", "client certificate file for Kafka"
     )
     security_ssl_key_location: str | None = _security(
-        "SSL_KEY_LOCATION", "ssl.key.location", "file of the client's private key"
+        "SSL_KEY_LOCATION", "ssl.key.location", "private key file of that client certificate"
     )
     security_ssl_key_password: str | None = _security(
-        "SSL_KEY_PASSWORD", "ssl.key.password", "password of that key", secret=True
+        "SSL_KEY_PASSWORD", "ssl.key.password", "password of that private key", secret=True
     )
 
     def security(self) -> dict[str, str]:

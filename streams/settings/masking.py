@@ -21,13 +21,23 @@ class MaskingSettings(ServiceSettings):
     mask_key: str | None = setting(
         "MASK_KEY",
         None,
-        "key of the fingerprints in replacements; unset, they have none",
+        "HMAC key of the fingerprints in masked text; if unset, there are no fingerprints",
         secret=True,
         work=True,
     )
     rtes_pem_lines: int = number(
-        "RTES_PEM_LINES", 400, "pulses after which a private key block ends", 1, 1_000_000, True
+        "RTES_PEM_LINES",
+        400,
+        "SANDBOX_PULSE events after which an open private key block is taken as ended",
+        1,
+        1_000_000,
+        True,
     )
     rtes_pem_s: int = number(
-        "RTES_PEM_S", 600, "seconds after which a private key block ends", 1, 86_400, True
+        "RTES_PEM_S",
+        600,
+        "seconds after which an open private key block is taken as ended",
+        1,
+        86_400,
+        True,
     )

@@ -31,22 +31,26 @@ class ServiceSettings:
     """The addresses, directories and limits of the service."""
 
     bootstrap: str | None = setting(
-        "BOOTSTRAP", None, "Kafka to use, host:port[,host:port…]; unset, a local one is started"
+        "BOOTSTRAP",
+        None,
+        "Kafka brokers, host:port[,host:port…]; if unset, a local broker is started",
     )
     state_dir: Path = setting(
         "STATE_DIR",
         Path(".headrace"),
-        "where RocksDB, views and the local broker keep data",
+        "directory for RocksDB, the views and the local broker",
         "path",
     )
-    prefix: str = setting("PREFIX", "", "put before all topic, group and transactional names")
+    prefix: str = setting(
+        "PREFIX", "", "prefix of all topic names, consumer groups and transactional ids"
+    )
     partitions: int = number(
-        "PARTITIONS", 4, "partitions of every input topic, fixed once they are created", 1, 256
+        "PARTITIONS", 4, "partitions of every input topic; cannot be changed after creation", 1, 256
     )
     replication_factor: int | None = setting(
         "REPLICATION_FACTOR",
         None,
-        "replicas of topics that are created; unset, as the brokers' default says",
+        "replication factor of topics that headrace creates; if unset, the broker default",
         "whole number",
         low=1,
         high=32,
@@ -54,49 +58,54 @@ class ServiceSettings:
     min_insync_replicas: int | None = setting(
         "MIN_INSYNC_REPLICAS",
         None,
-        "replicas that must have a record before it counts, of topics that are created; unset, as"
-        " the brokers' default says",
+        "min.insync.replicas of topics that headrace creates; if unset, the broker default",
         "whole number",
         low=1,
         high=32,
     )
-    gateway: str = setting("GATEWAY", "127.0.0.1:8640", "where the HTTP gateway listens")
+    gateway: str = setting(
+        "GATEWAY", "127.0.0.1:8640", "address the HTTP gateway listens on, host:port"
+    )
     gateway_max_body_bytes: int = number(
-        "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest body of a request", 1024, 1 << 30
+        "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest request body, in bytes", 1024, 1 << 30
     )
     gateway_max_requests: int = number(
-        "GATEWAY_MAX_REQUESTS", 256, "requests answered at once, streams left out", 1, 100_000
+        "GATEWAY_MAX_REQUESTS", 256, "requests handled at once, without streams", 1, 100_000
     )
     gateway_wait_s: int = number(
-        "GATEWAY_WAIT_S", 10, "seconds that a query waits for the record that it is to see", 0, 600
+        "GATEWAY_WAIT_S",
+        10,
+        "seconds a query waits until the view has applied the record named by `after`",
+        0,
+        600,
     )
     gateway_max_connections: int = number(
-        "GATEWAY_MAX_CONNECTIONS", 4096, "connections to a gateway at once", 1, 1_000_000
+        "GATEWAY_MAX_CONNECTIONS", 4096, "open connections to a gateway at once", 1, 1_000_000
     )
     gateway_max_streams: int = number(
-        "GATEWAY_MAX_STREAMS", 2000, "clients that follow a stream at once", 1, 1_000_000
+        "GATEWAY_MAX_STREAMS", 2000, "clients that follow streams at once", 1, 1_000_000
     )
     gateway_principal_requests: int = number(
         "GATEWAY_PRINCIPAL_REQUESTS", 64, "requests of one principal at once", 1, 100_000
     )
     gateway_principal_streams: int = number(
-        "GATEWAY_PRINCIPAL_STREAMS", 100, "streams that one principal follows at once", 1, 1_000_000
+        "GATEWAY_PRINCIPAL_STREAMS", 100, "streams of one principal at once", 1, 1_000_000
     )
     tokens: Path | None = setting(
         "TOKENS",
         None,
-        "file of the bearer tokens that a gateway takes; unset, it needs none and is on loopback"
-        " only",
+        "file of the bearer tokens that the gateway accepts; if unset, no token is"
+        " required and it listens on loopback only",
         "path",
     )
     token: str | None = setting(
-        "TOKEN", None, "bearer token for a gateway, of commands and clients", secret=True
+        "TOKEN", None, "bearer token that commands and clients send to a gateway", secret=True
     )
     principal_key: str | None = setting(
         "PRINCIPAL_KEY",
         None,
-        "keys, parted by commas, that sign who sent a record; the same in gateways and workers;"
-        " unset, facts show `unauthenticated`",
+        "keys, separated by commas, that sign the sender of a record; gateways and workers"
+        " need the same; if unset, facts show `unauthenticated`",
         "keys",
         secret=True,
     )
@@ -106,30 +115,37 @@ class ServiceSettings:
     audit_public_key: Path | None = setting(
         "AUDIT_PUBLIC_KEY",
         None,
-        "file of the public key that `headrace audit verify` holds checkpoints against",
+        "file of the public key that `headrace audit verify` checks checkpoints with",
         "path",
     )
-    log_level: str = setting("LOG_LEVEL", "info", "least level that is logged", choices=LOG_LEVELS)
+    log_level: str = setting("LOG_LEVEL", "info", "lowest level that is logged", choices=LOG_LEVELS)
     log_format: str = setting(
-        "LOG_FORMAT", "text", "lines of the log: text, or JSON objects", choices=LOG_FORMATS
+        "LOG_FORMAT", "text", "format of log lines: text, or JSON objects", choices=LOG_FORMATS
     )
     metrics: str | None = setting(
         "METRICS",
         None,
-        "where a worker serves /metrics, /healthz and /readyz, host:port; unset, nowhere",
+        "address of a worker's /metrics, /healthz and /readyz, host:port; if unset, none",
     )
     crash_at: str = setting(
-        "CRASH_AT", "", "NAME[:N], a point at which a worker dies, to test what survives it"
+        "CRASH_AT", "", "NAME[:N], a point at which a worker kills itself, for crash tests"
     )
     block_cache_mib: int = number(
-        "BLOCK_CACHE_MIB", 64, "MiB of RocksDB's blocks that a process keeps in memory", 1, 1 << 20
+        "BLOCK_CACHE_MIB", 64, "RocksDB block cache of a process, in MiB", 1, 1 << 20
     )
-    batch: int = number("BATCH", 1000, "most records of one transaction", 1, 100_000)
+    batch: int = number(
+        "BATCH", 1000, "largest number of input records in one transaction", 1, 100_000
+    )
     broker_port: int = number(
-        "BROKER_PORT", 19640, "port of the local broker; a free one if it is taken", 1024, 65535
+        "BROKER_PORT", 19640, "port of the local broker; if it is in use, a free one", 1024, 65535
     )
     max_record_bytes: int = number(
-        "MAX_RECORD_BYTES", 8_388_608, "largest record that is produced", 1024, 1 << 30, True
+        "MAX_RECORD_BYTES",
+        8_388_608,
+        "largest record that is produced, in bytes",
+        1024,
+        1 << 30,
+        True,
     )
 
     @classmethod

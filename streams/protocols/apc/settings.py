@@ -15,12 +15,17 @@ class ApcSettings(ServiceSettings):
     """The settings of APC."""
 
     apc_max_packet_bytes: int = number(
-        "APC_MAX_PACKET_BYTES", 524_288, "largest APC packet, as canonical JSON", 1, 1 << 24, True
+        "APC_MAX_PACKET_BYTES",
+        524_288,
+        "largest APC packet, in bytes of canonical JSON",
+        1,
+        1 << 24,
+        True,
     )
     apc_require_anti_drift: bool = setting(
         "APC_REQUIRE_ANTI_DRIFT",
         False,
-        "refuse APC packets without anti-drift checks where they are due",
+        "reject APC packets that lack required anti-drift checks",
         "true or false",
         work=True,
     )

@@ -19,7 +19,7 @@ class AsapSettings(ServiceSettings):
     asap_service_urn: str = setting(
         "ASAP_SERVICE_URN",
         "urn:asap:agent:headrace",
-        "sender of what the service writes",
+        "agent URN of the service, the sender of its envelopes",
         "agent URN",
         format=_URN,
         work=True,
@@ -34,26 +34,31 @@ class AsapSettings(ServiceSettings):
     asap_skill_check: bool = setting(
         "ASAP_SKILL_CHECK",
         False,
-        "refuse tasks for a skill that the worker's manifest does not list, if it lists any",
+        "reject tasks for a skill that the worker's manifest does not list, if it lists any",
         "true or false",
         work=True,
     )
     asap_timeout_seconds: int = number(
-        "ASAP_TIMEOUT_SECONDS", 600, "seconds of a task that names no timeout", 1, 31_536_000, True
+        "ASAP_TIMEOUT_SECONDS",
+        600,
+        "timeout in seconds of a task that names none",
+        1,
+        31_536_000,
+        True,
     )
     asap_call_timeout_seconds: int = number(
         "ASAP_CALL_TIMEOUT_SECONDS",
         600,
-        "seconds in which an MCP call must be answered",
+        "timeout of an MCP call, in seconds",
         1,
         31_536_000,
         True,
     )
     asap_max_depth: int = number(
-        "ASAP_MAX_DEPTH", 10, "deepest task below one without parent", 0, 1_000_000, True
+        "ASAP_MAX_DEPTH", 10, "largest depth of a sub-task below its root task", 0, 1_000_000, True
     )
     asap_idempotency_hours: int = number(
-        "ASAP_IDEMPOTENCY_HOURS", 24, "hours for which an idempotency key holds", 1, 87_600, True
+        "ASAP_IDEMPOTENCY_HOURS", 24, "hours an idempotency key stays valid", 1, 87_600, True
     )
     asap_dedupe_hours: int = number(
         "ASAP_DEDUPE_HOURS",
@@ -66,7 +71,7 @@ class AsapSettings(ServiceSettings):
     asap_max_retention_hours: int = number(
         "ASAP_MAX_RETENTION_HOURS",
         8760,
-        "longest time for which a task may ask that its events are kept",
+        "longest retention in hours that a task may ask for its events",
         1,
         87_600,
         True,
@@ -74,7 +79,7 @@ class AsapSettings(ServiceSettings):
     asap_max_envelope_bytes: int = number(
         "ASAP_MAX_ENVELOPE_BYTES",
         900_000,
-        "largest ASAP envelope, as canonical JSON",
+        "largest ASAP envelope, in bytes of canonical JSON",
         1,
         1_000_000,
         True,
@@ -89,7 +94,7 @@ class AsapSettings(ServiceSettings):
     asap_max_wait_seconds: int = number(
         "ASAP_MAX_WAIT_SECONDS",
         60,
-        "seconds for which `Prefer: wait` may hold a request to `/asap`",
+        "longest wait in seconds that `Prefer: wait` may ask for at `/asap`",
         0,
         600,
     )

@@ -13,19 +13,36 @@ class SaopSettings(ServiceSettings):
     """The settings of SAOP and RTES."""
 
     saop_hold_turns: int = number(
-        "SAOP_HOLD_TURNS", 64, "turns of a task that wait for those before them", 1, 10_000, True
+        "SAOP_HOLD_TURNS",
+        64,
+        "turns of a task that may be buffered until earlier ones arrive",
+        1,
+        10_000,
+        True,
     )
-    saop_hold_s: int = number("SAOP_HOLD_S", 60, "seconds for which a turn waits", 1, 86_400, True)
+    saop_hold_s: int = number(
+        "SAOP_HOLD_S", 60, "seconds a turn is buffered before the gap is given up", 1, 86_400, True
+    )
     saop_max_ahead: int = number(
-        "SAOP_MAX_AHEAD", 1000, "how far ahead of the turn due a turn may be", 1, 1_000_000, True
+        "SAOP_MAX_AHEAD",
+        1000,
+        "how far a turn's index may be ahead of the next expected one",
+        1,
+        1_000_000,
+        True,
     )
     saop_confidence_window: int = number(
-        "SAOP_CONFIDENCE_WINDOW", 5, "turns over which confidence has its slope", 2, 1000, True
+        "SAOP_CONFIDENCE_WINDOW",
+        5,
+        "number of turns over which the slope of confidence is computed",
+        2,
+        1000,
+        True,
     )
     saop_confidence_slope: Decimal = setting(
         "SAOP_CONFIDENCE_SLOPE",
         Decimal("-0.05"),
-        "slope per turn, at or below which falling confidence counts",
+        "slope of confidence per turn, at or below which a turn is escalated",
         "decimal",
         low=-1,
         high=1,
@@ -34,36 +51,54 @@ class SaopSettings(ServiceSettings):
     saop_confidence_ceiling: Decimal = setting(
         "SAOP_CONFIDENCE_CEILING",
         Decimal("0.6"),
-        "confidence at or below which its slope counts",
+        "confidence at or below which a falling slope is escalated",
         "decimal",
         high=1,
         work=True,
     )
     saop_confidence_declines: int = number(
-        "SAOP_CONFIDENCE_DECLINES", 3, "falls in a row that count as a drop", 1, 1000, True
+        "SAOP_CONFIDENCE_DECLINES",
+        3,
+        "consecutive falls of confidence that count as a drop",
+        1,
+        1000,
+        True,
     )
     saop_confidence_drop: Decimal = setting(
         "SAOP_CONFIDENCE_DROP",
         Decimal("0.25"),
-        "by how much confidence falls in a drop",
+        "total fall of confidence that counts as a drop",
         "decimal",
         high=1,
         work=True,
     )
     saop_repeats: int = number(
-        "SAOP_REPEATS", 3, "equal observations in a row that are escalated", 2, 1000, True
+        "SAOP_REPEATS",
+        3,
+        "consecutive equal observations after which an agent is escalated",
+        2,
+        1000,
+        True,
     )
     saop_failures: int = number(
-        "SAOP_FAILURES", 5, "failures of a task that are escalated", 1, 1_000_000, True
+        "SAOP_FAILURES", 5, "failures after which a task is escalated", 1, 1_000_000, True
     )
     saop_rewind_lapse_s: int = number(
-        "SAOP_REWIND_LAPSE_S", 600, "seconds in which a rewind must be confirmed", 1, 86_400, True
+        "SAOP_REWIND_LAPSE_S",
+        600,
+        "seconds within which a prepared rewind must be confirmed",
+        1,
+        86_400,
+        True,
     )
     rtes_profile: str = setting(
-        "RTES_PROFILE", "devs", "task profile of tasks that no prefix names", work=True
+        "RTES_PROFILE",
+        "devs",
+        "task profile of tasks that match no prefix of HEADRACE_RTES_PROFILES",
+        work=True,
     )
     rtes_profiles: str = setting(
-        "RTES_PROFILES", "", "task profiles by prefix of the task id: prefix=profile,…", work=True
+        "RTES_PROFILES", "", "task profile by prefix of the task id: prefix=profile,…", work=True
     )
     rtes_dedupe_ids: int = number(
         "RTES_DEDUPE_IDS", 10_000, "event ids remembered per session", 1, 10_000_000, True
@@ -72,26 +107,30 @@ class SaopSettings(ServiceSettings):
         "RTES_DEDUPE_S", 86_400, "seconds for which event ids are remembered", 1, 315_360_000, True
     )
     rtes_heartbeat_s: int = number(
-        "RTES_HEARTBEAT_S", 15, "seconds without output after which a live tail says so", 1, 3600
+        "RTES_HEARTBEAT_S",
+        15,
+        "seconds without output after which a live tail sends a heartbeat",
+        1,
+        3600,
     )
     rtes_tail_records: int = number(
         "RTES_TAIL_RECORDS",
         1000,
-        "records that may wait for one client of the live tail",
+        "records buffered for one client of the live tail",
         1,
         1 << 20,
     )
     rtes_tail_bytes: int = number(
         "RTES_TAIL_BYTES",
         4_194_304,
-        "bytes that may wait for one client of the live tail",
+        "bytes buffered for one client of the live tail",
         1024,
         1 << 30,
     )
     rtes_raw_retention_h: int = setting(
         "RTES_RAW_RETENTION_H",
         24,
-        "hours for which rtes.raw is kept, set at its creation",
+        "retention of rtes.raw in hours, set when the topic is created",
         "whole number",
         low=1,
         high=8784,

@@ -14,13 +14,17 @@ class SummitSettings(ServiceSettings):
     summit_run_timeout_s: int = number(
         "SUMMIT_RUN_TIMEOUT_S",
         600,
-        "seconds after which a run fails whose call gives it no `budget.seconds`",
+        "timeout in seconds of a run whose call sets no `budget.seconds`",
         1,
         604_800,
         True,
     )
     summit_batch_max: int = number(
-        "SUMMIT_BATCH_MAX", 100, "most requests of one batch to `POST /summit`", 1, 10_000
+        "SUMMIT_BATCH_MAX",
+        100,
+        "largest number of requests in one batch to `POST /summit`",
+        1,
+        10_000,
     )
     summit_wait_s: int = number(
         "SUMMIT_WAIT_S", 30, "seconds that `POST /summit` waits for a run to end", 0, 86_400
@@ -28,7 +32,7 @@ class SummitSettings(ServiceSettings):
     summit_wait_max_s: int = number(
         "SUMMIT_WAIT_MAX_S",
         600,
-        "seconds for which `Prefer: wait` may hold a request to `/summit`",
+        "longest wait in seconds that `Prefer: wait` may ask for at `/summit`",
         0,
         86_400,
     )
