@@ -63,14 +63,15 @@ def _introduction(story: Story) -> str:
     return f"""# A fleet over {GENERATIONS} generations
 
 {len(SWARMS)} swarms work on {len(USE_CASES)} use cases. For ten generations they research; then
-they teach each other {len(PROTOCOLS)} protocols, measure what they were taught, veto, retract,
-arbitrate, and keep trying what the rules refuse. The run is generated from a seed:
-{len(story.packets)} packets, made by `streams.demo.fleet_simulation`, judged by the real
+they transfer {len(PROTOCOLS)} protocols to each other, measure the results, veto, retract,
+arbitrate, and keep sending what the rules reject. The run is generated from a seed:
+{len(story.packets)} packets, made by `streams.demo.fleet_simulation`, decided by the real
 processors.
 
 `headrace demo` sends the same run through Kafka and a worker, as its second act, and checks each
-verdict. The tests play it on the in-memory log and hold the figures below against a count of the
-facts. This page is `python -m bench.evolution_report`, with `HEADRACE_APC_REQUIRE_ANTI_DRIFT` on.
+verdict. The tests run it on the in-memory log and compare the figures below with a count of the
+facts. `python -m bench.evolution_report` writes this page, with `HEADRACE_APC_REQUIRE_ANTI_DRIFT`
+set.
 
 ![Effectiveness of each protocol after every generation]({PICTURE.name})
 """
@@ -111,7 +112,7 @@ def _protocols(done: Run) -> str:
     )
     return (
         "## Protocols\n\n"
-        "Transfers that still count: those refused, expired or retracted later do not.\n\n"
+        "Only transfers that count: rejected, expired and later retracted ones are left out.\n\n"
         + grid(header, [tuple(map(str, row)) for row in rows])
     )
 
@@ -143,8 +144,8 @@ def _decays(done: Run) -> str:
     return (
         "## Decay\n\n"
         "Until generation 20 a decayed protocol is only flagged, since early generations should\n"
-        "explore; from 21 on its transfers are refused. Decay has no memory: better figures end\n"
-        f"it.\n\n{grid(header, rows)}"
+        "explore; from 21 on its transfers are refused. Decay is not permanent: better figures\n"
+        f"end it.\n\n{grid(header, rows)}"
     )
 
 

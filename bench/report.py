@@ -66,10 +66,10 @@ def page(results: Sequence[Result], directory: Path) -> str:
 def _introduction(directory: Path) -> str:
     files = f"[{code(_shown(directory))}]({_link(directory)})"
     return (
-        f"What was measured, from the files in {files}, which hold every single run;\n"
-        "the [commands](../bench/README.md) say what each does. Broker, load and what is measured\n"
-        "share the machine, and machines like it differ by half from one run to the next: compare\n"
-        "within a run.\n"
+        f"Measurements, from the files in {files}, which contain every run;\n"
+        "the [commands](../bench/README.md) describe each. The broker, the load and the measured\n"
+        "process share one machine, and such machines differ by half from one run to the next:\n"
+        "compare only within a run.\n"
     )
 
 
@@ -93,7 +93,7 @@ def _runs(results: Sequence[Result]) -> str:
 
 
 def _aims(results: Sequence[Result]) -> str:
-    return f"## What was aimed at\n\n{grid(HEAD, rows(results))}"
+    return f"## Targets\n\n{grid(HEAD, rows(results))}"
 
 
 def _machine(machine: Result) -> str:

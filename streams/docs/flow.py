@@ -52,11 +52,11 @@ def topics_page() -> str:
     kinds = grid(("topic", "settings"), ((code(t.name), _config(t)) for t in topics.ALL))
     return (
         "# Topics\n\n"
-        "Names take the prefix of the environment, if one is set. Facts, inboxes and tables are\n"
-        "there for anyone to read; `read by` names the processors. Every topic has as many\n"
-        "partitions as `HEADRACE_PARTITIONS` says, but dead letters have one.\n\n"
+        "`HEADRACE_PREFIX`, if set, is put before every name. Facts, inboxes and tables are for\n"
+        "anyone to read; `read by` names only processors. Every topic has\n"
+        "`HEADRACE_PARTITIONS` partitions; dead-letter topics have one.\n\n"
         "The key of an input or an inbox record decides its partition: murmur2 of the key, as\n"
-        "Kafka's Java clients compute it. Facts and rows lie on the partition number of the input\n"
+        "Kafka's Java clients compute it. Facts and rows have the partition number of the input\n"
         "that caused them. In a key of several parts, joined by `/`, a `/` inside a part is\n"
         "written `%2F` and a `%` is written `%25`.\n\n"
         f"{grid(header, rows)}\n## Broker settings\n\n{kinds}"
@@ -87,11 +87,11 @@ def tables_page() -> str:
         )
         for table in tables.ALL
     ]
-    header = ("table", "holds", "key", "row", "kept by", "changelog", "row kept after its end")
+    header = ("table", "holds", "key", "row", "written by", "changelog", "row kept after its end")
     return (
         "# Tables\n\n"
-        "Each table lies in RocksDB and can be rebuilt from its changelog at any time. A public\n"
-        "table's changelog is its topic; the other tables share one.\n\n"
+        "Each table is stored in RocksDB and can be rebuilt from its changelog at any time.\n"
+        "The changelog of a public table is its topic; the other tables share one.\n\n"
         f"{grid(header, rows)}"
     )
 

@@ -17,8 +17,8 @@ from streams.telemetry.metrics import BUCKETS_S, MetricDeclaration
 def metrics_page() -> str:
     return (
         "# Metrics\n\n"
-        "What gateways and workers export at `/metrics`, in the Prometheus text format; there is\n"
-        "nothing else. Topics are named without the prefix. The buckets of histograms end at\n"
+        "Metrics that gateways and workers export at `/metrics`, in the Prometheus text format.\n"
+        "Topics are named without the prefix. The upper bounds of histogram buckets are\n"
         f"{', '.join(map(str, BUCKETS_S))} s.\n\n"
         "How to scrape them, a dashboard and alerts: [observability](../observability.md).\n\n"
         "## Gateway\n\n"
@@ -43,6 +43,6 @@ def http_rules() -> str:
     rows = ((code(rule.code), rule.status, rule.meaning) for rule in HTTP_RULES)
     return (
         "\n## HTTP\n\n"
-        "The member `rule` of problem details is a code of the envelope sent, with status 422, or\n"
+        "The member `rule` of problem details is a rule code of the envelope, with status 422, or\n"
         f"one of these.\n\n{grid(('code', 'status', 'meaning'), rows)}"
     )

@@ -82,7 +82,7 @@ def machines_page() -> str:
     essay, profiles = inspect.getdoc(task_profiles), list(task_profiles.PROFILES.values())
     return (
         "# State machines\n\n"
-        "An event without an edge changes nothing.\n"
+        "An event without a transition from the current state changes nothing.\n"
         + "".join(_machine(module, machine) for module, machine in machines())
         + f"\n## Task profiles\n\n{essay}\n\n{_profiles(profiles)}"
         + "".join(_edges(profile) for profile in profiles if profile.edges)

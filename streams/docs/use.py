@@ -40,8 +40,8 @@ def _rules(title: str, rules: tuple[Rule, ...], numbers: Mapping[str, Column] = 
 def rules_page() -> str:
     return (
         "# Rules\n\n"
-        "Every verdict names the rule that decided it, one of these codes. `E` is applied at the\n"
-        "edges, before anything is produced; `P` in the processor.\n"
+        "Every verdict names the rule that decided it by one of these codes. `E`: checked by the\n"
+        "gateway, before anything is produced; `P`: checked by the processor.\n"
         + "".join(
             _rules(protocol, rules, side.rule_numbers)
             for side in COMMANDS
@@ -71,7 +71,7 @@ def settings_page() -> str:
     return (
         "# Settings\n\n"
         "Environment variables, read once when a command starts. An empty one counts as unset; an\n"
-        "unknown one that begins with `HEADRACE_` is an error.\n\n"
+        "unknown variable that begins with `HEADRACE_` is an error.\n\n"
         f"{grid(('variable', 'meaning', 'type', 'default', 'allowed'), rows)}"
     )
 
