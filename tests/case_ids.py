@@ -5,7 +5,8 @@
 Both are files that `pytest --collect-only --quiet` printed.  A case may have moved: each line of
 `moved_cases.txt`, beside this file, has the beginning of an id before and after; `-` stands for
 cases that follow the files of the product, one for each; `old=new` is a renamed parameter, whose
-name pytest writes into ids (`[old0-…]`).  Exits with 1 when cases are missing, and prints them.
+name pytest writes into ids (`[old0-…]`), and the case may have moved as well.
+Exits with 1 when cases are missing, and prints them.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ def current_id(case: str, moves: Moves) -> str | None:
     for before, after in moves:
         if case.startswith(before):
             old, equals, new = after.partition("=")
-            if equals:
-                return re.sub(rf"(?<=[\[-]){old}(?=\d)", new, case)
-            return None if after == FOLLOWS_FILES else after + case[len(before) :]
+            if not equals:
+                return None if after == FOLLOWS_FILES else after + case[len(before) :]
+            case = re.sub(rf"(?<=[\[-]){old}(?=\d)", new, case)
     return case
 
 

@@ -16,8 +16,8 @@ from tests.history import paths
 from tests.history.anomalies import Anomaly, render_violations
 from tests.history.spoiling import Spoiled, changed
 from tests.unit.envelopes import transition
+from tests.unit.protocols.saop.queries.stage import turn
 from tests.unit.sdk.local_bus.support import START_MS, id_of, result, task
-from tests.unit.views.saop.stage import turn
 from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS
 from topology.core import RTES_RAW
 from topology.declarations import Topic

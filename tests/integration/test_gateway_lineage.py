@@ -17,8 +17,8 @@ from tests.integration.test_gateway_sap import run
 from tests.unit.envelopes import idea
 from tests.unit.protocols.apc.queries.test_protocols import retraction
 from tests.unit.protocols.asap.queries.stage import request
+from tests.unit.protocols.sap.queries.stage import task
 from tests.unit.views.graph.facts import distances, names
-from tests.unit.views.sap.stage import task
 
 pytestmark = pytest.mark.slow
 

@@ -27,9 +27,9 @@ from tests.unit.protocols.asap.queries.stage import (
     tool_call,
     update,
 )
-from tests.unit.views.saop.stage import move, turn
-from tests.unit.views.sap.stage import cached, result
-from tests.unit.views.summit import stage
+from tests.unit.protocols.saop.queries.stage import move, turn
+from tests.unit.protocols.sap.queries.stage import cached, result
+from tests.unit.protocols.summit.queries import stage
 
 HERE = Path(__file__).parent
 TIME_LIMIT_S = 600

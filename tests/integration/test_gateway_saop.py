@@ -19,7 +19,7 @@ from tests.integration.system import Live, live
 from tests.integration.test_gateway import got, sent
 from tests.integration.test_rewind import AFTER, BEFORE, SESSION, TO_A, run, story
 from tests.unit.ops.rewind.trees import Tree
-from tests.unit.views.saop.stage import chunk, invoked, move, pulse, turn
+from tests.unit.protocols.saop.queries.stage import chunk, invoked, move, pulse, turn
 from topology.core import RTES_RAW
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ import pytest
 from tests.integration.system import Live, live
 from tests.integration.test_gateway import got, sent
 from tests.processes import ROOT, environ_of, named
-from tests.unit.views.sap.stage import cached, result, signal, task
+from tests.unit.protocols.sap.queries.stage import cached, result, signal, task
 
 pytestmark = pytest.mark.slow
 

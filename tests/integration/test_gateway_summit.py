@@ -18,7 +18,7 @@ import pytest
 from tests.integration.system import Live
 from tests.integration.test_gateway import got
 from tests.processes import ROOT, Process, environ_of, named, wait_for
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     RESULT,
     Json,

@@ -31,8 +31,8 @@ from streams.views.parse import parse_position
 from tests.processes import environ_of
 from tests.unit.ops.rewind.gateway import Gateway
 from tests.unit.ops.rewind.trees import Tree
+from tests.unit.protocols.saop.queries.stage import move, routes_of
 from tests.unit.views.bench import Bench
-from tests.unit.views.saop.stage import move, routes_of
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from tests.integration.system import Live
 from tests.integration.test_gateway import got, sent
 from tests.integration.test_gateway_sap import TASKS, fresh
 from tests.processes import wait_for
-from tests.unit.views.sap.stage import task
+from tests.unit.protocols.sap.queries.stage import task
 
 pytestmark = pytest.mark.slow
 

@@ -30,9 +30,9 @@ from streams.view_store.view import View
 from streams.views.parse import parse_position
 from tests.processes import environ_of, wait_for
 from tests.unit.ops.sink.facts import event, move, partition, pulse, thought, turn
-from tests.unit.views.saop.stage import move as sent_move
-from tests.unit.views.saop.stage import pulse as sent_pulse
-from tests.unit.views.saop.stage import turn as envelope
+from tests.unit.protocols.saop.queries.stage import move as sent_move
+from tests.unit.protocols.saop.queries.stage import pulse as sent_pulse
+from tests.unit.protocols.saop.queries.stage import turn as envelope
 from topology.saop import RTES_EVENTS, SAOP_LOG
 from topology.topics import config_of
 

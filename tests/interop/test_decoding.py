@@ -25,7 +25,7 @@ from tests.interop.maven import HERE, files_of
 from tests.interop.reading import READABLE, Decoded, position, records
 from tests.interop.samples import sample
 from tests.unit.protocols.apc.queries.facts import transfer
-from tests.unit.views.saop.stage import turn
+from tests.unit.protocols.saop.queries.stage import turn
 from topology import tables
 from topology.core import CHANGELOG
 

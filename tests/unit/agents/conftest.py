@@ -1,6 +1,6 @@
 from __future__ import annotations
 
+from tests.unit.protocols.sap.queries.conftest import inbox_agent
 from tests.unit.views.conftest import bench
-from tests.unit.views.sap.conftest import inbox_agent
 
 __all__ = ["bench", "inbox_agent"]

@@ -14,8 +14,8 @@ from streams.agents import EchoAgent
 from streams.agents.__main__ import main
 from streams.agents.cursor_file import place_of
 from streams.agents.echo_agent import CONSTITUTION
+from tests.unit.protocols.sap.queries.stage import AGENT, SapInboxAgent, result, task
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import AGENT, SapInboxAgent, result, task
 
 AT = 1_767_225_601_999
 

@@ -13,7 +13,7 @@ from streams.agents import EchoAgent, serve
 from streams.client import TailRecord
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from tests.unit.views.sap.stage import task
+from tests.unit.protocols.sap.queries.stage import task
 
 
 @pytest.mark.parametrize(

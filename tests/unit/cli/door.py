@@ -17,10 +17,10 @@ from streams.engine.records import Output, Record
 from streams.protocols.asap.scenario import answer
 from streams.protocols.summit import scenario as summit
 from streams.settings import Settings
+from tests.unit.protocols.sap.queries.stage import SapInboxAgent
+from tests.unit.protocols.summit.queries.stage import MANIFESTS, words
+from tests.unit.protocols.summit.queries.stage import SummitInboxAgent as Agent
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import SapInboxAgent
-from tests.unit.views.summit.stage import MANIFESTS, words
-from tests.unit.views.summit.stage import SummitInboxAgent as Agent
 
 
 class BenchDoor:

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from streams.cli import common, main
 from streams.engine.records import Output, Record
 from tests.unit.cli.looking import look_at
+from tests.unit.protocols.summit.queries.stage import Json, SummitInboxAgent, words
 from tests.unit.views.bench import Bench
-from tests.unit.views.summit.stage import Json, SummitInboxAgent, words
 
 
 class Office:

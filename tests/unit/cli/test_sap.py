@@ -11,10 +11,17 @@ import pytest
 
 from tests.unit.cli.looking import look_at
 from tests.unit.cli.test_cli import run
+from tests.unit.protocols.sap.queries.stage import (
+    SapInboxAgent,
+    cached,
+    result,
+    signal,
+    task,
+    task_id,
+)
+from tests.unit.protocols.sap.queries.test_cache import KEY, chain, stored
+from tests.unit.protocols.sap.queries.test_learning import derived, written
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import SapInboxAgent, cached, result, signal, task, task_id
-from tests.unit.views.sap.test_cache import KEY, chain, stored
-from tests.unit.views.sap.test_learning import derived, written
 from topology.sap import SAP_HEURISTICS
 
 Json = dict[str, Any]

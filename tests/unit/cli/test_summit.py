@@ -15,8 +15,7 @@ from streams.errors import BrokerUnavailable
 from streams.log import fetching
 from streams.settings import Settings
 from tests.unit.cli.office import Office
-from tests.unit.views.bench import Bench
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     CALLS,
     HASHES,
@@ -36,6 +35,7 @@ from tests.unit.views.summit.stage import (
     progress,
     registered,
 )
+from tests.unit.views.bench import Bench
 
 INPUTS = '{"text": "to be or not to be"}'
 

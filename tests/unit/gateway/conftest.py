@@ -7,19 +7,12 @@ import pytest
 
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.guarded import KEY, Guarded, Json
-from tests.unit.gateway.summit_bench import SummitBench, summit_bench
+from tests.unit.protocols.summit.routes.summit_bench import summit_bench
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[GatewayBench]:
     with GatewayBench(tmp_path) as bench:
-        yield bench
-
-
-@pytest.fixture
-def summit(tmp_path: Path) -> Iterator[SummitBench]:
-    """With processors at work."""
-    with summit_bench(tmp_path, summit_wait_s=20) as bench:
         yield bench
 
 

@@ -9,7 +9,7 @@ from streams.access import Role
 from streams.access.tokens import new_token
 from streams.engine.records import header
 from tests.processes import wait_for
-from tests.unit.gateway.summit_bench import SummitBench
+from tests.unit.protocols.summit.routes.summit_bench import SummitBench
 
 Json = dict[str, Any]
 READER, PRODUCER, OPERATOR = Role.READER, Role.PRODUCER, Role.OPERATOR

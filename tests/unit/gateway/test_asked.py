@@ -13,9 +13,9 @@ from tests.unit.asap.support import envelope_json
 from tests.unit.envelopes import idea, transition
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.protocols.saop.processor.support import envelope as turn
-from tests.unit.views.sap.stage import result, signal, task
-from tests.unit.views.summit.stage import invoke, manifest
-from tests.unit.views.summit.stage import result as reply
+from tests.unit.protocols.sap.queries.stage import result, signal, task
+from tests.unit.protocols.summit.queries.stage import invoke, manifest
+from tests.unit.protocols.summit.queries.stage import result as reply
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SENDS: dict[str, tuple[str, Any]] = {

@@ -21,8 +21,8 @@ from tests.unit.gateway.guarded import (
     READER,
     Guarded,
 )
-from tests.unit.gateway.summit_bench import CALLS, MANIFESTS, summit_bench
-from tests.unit.views.summit.stage import manifest
+from tests.unit.protocols.summit.queries.stage import manifest
+from tests.unit.protocols.summit.routes.summit_bench import CALLS, MANIFESTS, summit_bench
 
 
 def example(name: str) -> Any:

@@ -16,8 +16,8 @@ from tests.unit.gateway.guarded import (
     Guarded,
     Json,
 )
-from tests.unit.gateway.summit_bench import MANIFESTS
-from tests.unit.views.summit.stage import AGENT, cancel, invoke, manifest, query
+from tests.unit.protocols.summit.queries.stage import AGENT, cancel, invoke, manifest, query
+from tests.unit.protocols.summit.routes.summit_bench import MANIFESTS
 
 
 class TestJsonRpcOfSummit:

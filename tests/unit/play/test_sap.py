@@ -9,7 +9,7 @@ import pytest
 
 from streams.play.scenario import play
 from streams.settings import Settings
-from tests.unit.views.sap.stage import cached, result, task, task_id
+from tests.unit.protocols.sap.queries.stage import cached, result, task, task_id
 
 Json = dict[str, Any]
 WAIT = {"Prefer": "wait=5"}

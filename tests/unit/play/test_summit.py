@@ -9,7 +9,7 @@ import pytest
 
 from streams.play.scenario import play
 from streams.settings import Settings
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     RESULT,
     RUN,

@@ -22,9 +22,9 @@ from streams.summit.rpc import POSITIONS, Server
 from streams.summit.rpc.errors import NAMES
 from streams.summit.rpc.server import Reply
 from tests.examples import example_count
+from tests.unit.protocols.summit.queries import stage
+from tests.unit.protocols.summit.queries.stage import Json
 from tests.unit.views.bench import Bench
-from tests.unit.views.summit import stage
-from tests.unit.views.summit.stage import Json
 
 MOST = 9
 """Requests in a batch."""

@@ -13,7 +13,7 @@ from streams.engine.records import Output
 from streams.settings import Settings
 from streams.summit.rpc import Server, commands
 from streams.views.reads import ReadOnlyStore
-from tests.unit.views.summit.stage import cancel, invoke
+from tests.unit.protocols.summit.queries.stage import cancel, invoke
 
 WAIT_S, VERDICT_S = 30, 5
 

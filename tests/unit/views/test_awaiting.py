@@ -9,9 +9,9 @@ import pytest
 from streams.errors import ViewNotReady
 from streams.view_store.row_waiters import RowWaiters
 from streams.views.keys import key
+from tests.unit.protocols.sap.queries.stage import task
 from tests.unit.views.bench import Bench
 from tests.unit.views.living import live_over, until
-from tests.unit.views.sap.stage import task
 from topology.sap import SAP_TASKS
 
 A, B = b"a", b"b"

@@ -15,9 +15,9 @@ from streams.settings import Settings
 from tests.unit.envelopes import ack, idea, packet_id, transition
 from tests.unit.protocols.apc.queries.facts import transfer
 from tests.unit.protocols.apc.queries.test_protocols import retraction
+from tests.unit.protocols.sap.queries.stage import task, task_id
 from tests.unit.views.bench import Bench
 from tests.unit.views.graph.facts import distances, names
-from tests.unit.views.sap.stage import task, task_id
 from topology.core import LINEAGE_EDGES
 from topology.lineage import NODE_KINDS, RELATIONS, kind_of
 

@@ -22,8 +22,8 @@ from streams.cli.sap.task import command
 from streams.protocols.sap.queries.tasks import task as task_of
 from streams.view_store.view import View
 from tests.unit.gateway.bench import GatewayBench
+from tests.unit.protocols.sap.queries.stage import result, task, task_id
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import result, task, task_id
 from topology.sap import SAP_TASK_STATES
 
 Json = dict[str, Any]

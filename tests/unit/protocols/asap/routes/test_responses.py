@@ -8,7 +8,6 @@ import pytest
 
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_answers import BY_NAME
-from tests.unit.gateway.test_sap_answers import conforms, get_valid_json
 from tests.unit.protocols.asap.queries.stage import (
     INDEXER,
     artifact,
@@ -22,6 +21,7 @@ from tests.unit.protocols.asap.queries.stage import (
     tool_result,
     update,
 )
+from tests.unit.protocols.sap.routes.test_responses import conforms, get_valid_json
 
 Json = dict[str, Any]
 ENVELOPES = "/v1/asap/envelopes"

@@ -14,9 +14,9 @@ import pytest
 from schemas import decode, encode, to_json
 from streams.engine.records import Output
 from tests.unit.protocols.sap.processor.support import cached
+from tests.unit.protocols.sap.queries import stage
+from tests.unit.protocols.sap.queries.stage import SapInboxAgent, task_id
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap import stage
-from tests.unit.views.sap.stage import SapInboxAgent, task_id
 from topology.declarations import Topic
 from topology.sap import (
     SAP_INBOX,

@@ -16,8 +16,8 @@ from streams.gateway.broker import BrokerWatch
 from tests.unit.envelopes import idea
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.guarded import OPERATOR, Guarded
-from tests.unit.gateway.test_sap_waits import RESULTS, SIGNALS, TASKS
-from tests.unit.views.sap.stage import TRACE, result, signal, task
+from tests.unit.protocols.sap.queries.stage import TRACE, result, signal, task
+from tests.unit.protocols.sap.routes.test_waits import RESULTS, SIGNALS, TASKS
 
 HEADER = "X-Correlation-Id"
 SENT: dict[str, dict[str, Any]] = {

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from tests.unit.gateway.bench import GatewayBench
-from tests.unit.gateway.summit_bench import CALLS, MANIFESTS, REPLIES, RUNS, SummitBench
 from tests.unit.gateway.test_answers import BY_NAME, DOCUMENT, validator
-from tests.unit.gateway.test_sap_answers import conforms, get_valid_json
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.sap.routes.test_responses import conforms, get_valid_json
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     RUN,
     YAML,
@@ -24,6 +23,13 @@ from tests.unit.views.summit.stage import (
     query,
     result,
     tool_call,
+)
+from tests.unit.protocols.summit.routes.summit_bench import (
+    CALLS,
+    MANIFESTS,
+    REPLIES,
+    RUNS,
+    SummitBench,
 )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.unit.protocols.saop.queries.stage import ask, move, post, pulse, routes_of
 from tests.unit.views.bench import Bench
-from tests.unit.views.saop.stage import ask, move, post, pulse, routes_of
 
 SESSION = "/v1/saop/sessions/s%2F9"
 REWIND = f"{SESSION}/rewind"

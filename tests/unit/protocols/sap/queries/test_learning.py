@@ -8,9 +8,9 @@ import pytest
 
 from schemas import encode, from_json
 from streams.engine.records import Output
+from tests.unit.protocols.saop.queries.stage import items
+from tests.unit.protocols.sap.queries.stage import SapInboxAgent, cached, signal, task
 from tests.unit.views.bench import Bench
-from tests.unit.views.saop.stage import items
-from tests.unit.views.sap.stage import SapInboxAgent, cached, signal, task
 from topology.declarations import Topic
 from topology.keys import key_of
 from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING

@@ -12,8 +12,7 @@ from streams.log import fetching
 from streams.protocols.summit.queries import runs
 from streams.protocols.summit.queries.agents import manifest_reader
 from streams.protocols.summit.queries.evidence import checks
-from tests.unit.views.bench import Bench
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     CALLS,
     MANIFESTS,
     REPLIES,
@@ -29,6 +28,7 @@ from tests.unit.views.summit.stage import (
     tool,
     tool_call,
 )
+from tests.unit.views.bench import Bench
 
 TOOL_RUN = "tool-1"
 ALL = {"callHash", "inputHash", "manifestHash", "replyHash", "outputHash"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.gateway.summit_bench import SummitBench
-from tests.unit.views.summit.stage import Json, cancel, invoke, query, tool_call
+from tests.unit.protocols.summit.queries.stage import Json, cancel, invoke, query, tool_call
+from tests.unit.protocols.summit.routes.summit_bench import SummitBench
 
 JSON_TYPE = {"content-type": "application/json"}
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import example_count
+from tests.unit.protocols.saop.queries.stage import chunk, completed, invoked, items, move, pulse
 from tests.unit.views.bench import Bench
-from tests.unit.views.saop.stage import chunk, completed, invoked, items, move, pulse
 
 EVENTS, CALLS, TASKS = "/v1/rtes/events", "/v1/rtes/calls", "/v1/saop/tasks"
 SESSIONS, REJECTIONS = "/v1/saop/sessions", "/v1/rtes/rejections"

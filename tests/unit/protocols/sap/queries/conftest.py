@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.protocols.sap.queries.stage import SapInboxAgent
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import SapInboxAgent
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.unit.protocols.saop.queries.stage import ask, items, move, turn
 from tests.unit.views.bench import Bench
-from tests.unit.views.saop.stage import ask, items, move, turn
 
 TURNS, VERDICTS, ESCALATIONS = "/v1/saop/turns", "/v1/saop/verdicts", "/v1/saop/escalations"
 AGENTS = ("researcher", "architect", "developer", "reviewer")

@@ -9,9 +9,16 @@ import pytest
 
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_answers import BY_NAME, DOCUMENT, validator
-from tests.unit.gateway.test_sap_waits import RESULTS, SIGNALS, TASKS, ask_while, post
-from tests.unit.views.sap.stage import SapInboxAgent, cached, result, signal, task, task_id
-from tests.unit.views.sap.test_learning import derived, playbook, written
+from tests.unit.protocols.sap.queries.stage import (
+    SapInboxAgent,
+    cached,
+    result,
+    signal,
+    task,
+    task_id,
+)
+from tests.unit.protocols.sap.queries.test_learning import derived, playbook, written
+from tests.unit.protocols.sap.routes.test_waits import RESULTS, SIGNALS, TASKS, ask_while, post
 from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE
 
 Json = dict[str, Any]

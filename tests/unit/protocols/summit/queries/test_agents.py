@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from streams.engine.records import Output
-from tests.unit.views.bench import Bench
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     HASHES,
     MANIFESTS,
@@ -18,6 +17,7 @@ from tests.unit.views.summit.stage import (
     manifest,
     registered,
 )
+from tests.unit.views.bench import Bench
 
 Json = dict[str, Any]
 AGENTS = "/v1/summit/agents"

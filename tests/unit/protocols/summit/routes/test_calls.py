@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.gateway.summit_bench import CALLS, MANIFESTS, REPLIES, RUNS, SummitBench
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     HASHES,
     MADE,
@@ -23,6 +22,13 @@ from tests.unit.views.summit.stage import (
     query,
     result,
     tool_call,
+)
+from tests.unit.protocols.summit.routes.summit_bench import (
+    CALLS,
+    MANIFESTS,
+    REPLIES,
+    RUNS,
+    SummitBench,
 )
 
 

@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
+from tests.unit.protocols.sap.queries.stage import (
+    TRACE,
+    SapInboxAgent,
+    cached,
+    result,
+    signal,
+    task,
+)
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import TRACE, SapInboxAgent, cached, result, signal, task
 from topology.sap import SAP_TASKS
 
 MEMBERS = (

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.gateway.summit_bench import CALLS, MANIFESTS, REPLIES, SummitBench, summit_bench
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     HASHES,
     MADE,
@@ -28,6 +27,13 @@ from tests.unit.views.summit.stage import (
     result,
     tool,
     tool_call,
+)
+from tests.unit.protocols.summit.routes.summit_bench import (
+    CALLS,
+    MANIFESTS,
+    REPLIES,
+    SummitBench,
+    summit_bench,
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from tests.unit.protocols.asap.routes.asap_bench import AsapBench
-from tests.unit.views.summit.stage import Json, SummitInboxAgent, words
+from tests.unit.protocols.summit.queries.stage import Json, SummitInboxAgent, words
 
 AGENTS, MANIFESTS = "/v1/summit/agents", "/v1/summit/manifests"
 CALLS, REPLIES, RUNS = "/v1/summit/calls", "/v1/summit/replies", "/v1/summit/runs"

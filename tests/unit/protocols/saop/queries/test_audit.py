@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import example_count
+from tests.unit.protocols.saop.queries.stage import ask, chunk, items, move, turn
 from tests.unit.views.bench import Bench
-from tests.unit.views.saop.stage import ask, chunk, items, move, turn
 
 AUDIT = "/v1/saop/thought-audit"
 

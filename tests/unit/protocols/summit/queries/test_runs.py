@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.views.bench import Bench
-from tests.unit.views.summit.stage import (
+from tests.unit.protocols.summit.queries.stage import (
     AGENT,
     CALLS,
     HASHES,
@@ -30,6 +29,7 @@ from tests.unit.views.summit.stage import (
     result,
     tool_call,
 )
+from tests.unit.views.bench import Bench
 
 Json = dict[str, Any]
 RUNS = "/v1/summit/runs"

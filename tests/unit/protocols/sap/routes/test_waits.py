@@ -15,7 +15,14 @@ from streams.api import prefer
 from streams.protocols.sap.queries import tasks
 from tests.processes import wait_for
 from tests.unit.gateway.bench import GatewayBench
-from tests.unit.views.sap.stage import TRACE, SapInboxAgent, cached, result, signal, task
+from tests.unit.protocols.sap.queries.stage import (
+    TRACE,
+    SapInboxAgent,
+    cached,
+    result,
+    signal,
+    task,
+)
 from topology.sap import SAP_TASKS
 
 TASKS, RESULTS, SIGNALS = "/v1/sap/tasks", "/v1/sap/results", "/v1/sap/signals"

@@ -9,8 +9,8 @@ import pytest
 from schemas import encode, from_json, sap
 from streams.engine.records import Output
 from streams.protocols.sap.queries.knowledge import verified_records
+from tests.unit.protocols.sap.queries.stage import SapInboxAgent, cached
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import SapInboxAgent, cached
 from topology.sap import SAP_CACHE, SAP_VERDICTS, sap_key, sap_version
 
 KEY = "ab" * 32
