@@ -8,7 +8,7 @@ that is declared in code (`Spec.unions`) is referred to by its name too.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -126,3 +126,20 @@ def documented(schema: Any) -> Any:
 
 def _doc(definition: Schema) -> Schema:
     return {"doc": definition["doc"]} if "doc" in definition else {}
+
+
+def record_text(name: str, namespace: str, doc: str, fields: Sequence[Schema]) -> str:
+    """Return the text of the source that defines a record."""
+    lines = ",\n".join(f"    {json.dumps(field)}" for field in fields)
+    return _source_text("record", name, namespace, doc, f'"fields": [\n{lines}\n  ]')
+
+
+def enum_text(name: str, namespace: str, doc: str, symbols: Sequence[str]) -> str:
+    """Return the text of the source that defines an enum."""
+    return _source_text("enum", name, namespace, doc, f'"symbols": {json.dumps(symbols)}')
+
+
+def _source_text(kind: str, name: str, namespace: str, doc: str, content: str) -> str:
+    head = {"type": kind, "name": name, "namespace": namespace, "doc": doc}
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items()]
+    return f"{{\n{''.join(lines)}  {content}\n}}\n"

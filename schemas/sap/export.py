@@ -29,6 +29,7 @@ from schemas.sap.shapes import (
     Text,
     Word,
 )
+from schemas.sources import record_text
 
 JsonSchema = dict[str, Any]
 DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
@@ -102,10 +103,7 @@ def _simple(kind: Text | Number | Integer) -> JsonSchema:
 
 def avro_source(shape: Shape) -> str:
     """Return the text of the file in `avro/sap` that declares the record of an object."""
-    head = {"type": "record", "name": shape.record, "namespace": NAMESPACE, "doc": shape.doc}
-    named = [f"  {json.dumps(name)}: {json.dumps(value)},\n" for name, value in head.items()]
-    fields = ",\n".join(f"    {json.dumps(field)}" for field in _fields(shape))
-    return f'{{\n{"".join(named)}  "fields": [\n{fields}\n  ]\n}}\n'
+    return record_text(shape.record, NAMESPACE, shape.doc, list(_fields(shape)))
 
 
 def _fields(shape: Shape) -> Iterator[JsonObject]:

@@ -1,20 +1,30 @@
 """The objects of Summit that are sent, for programs (spec 2, 6.5).
 
 Attributes are the members as on the wire; None means an absent member, or ABSENT where null is a
-value.  They accept any value; `check()` returns the problems.
+value.  They accept any value; `check()` returns the problems.  The Avro sources of the records are
+made from the models (`export`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from schemas.json_mapping.avro_form import from_json
 from schemas.json_mapping.json_form import to_json
 from schemas.objects import ABSENT, JsonObject, Member, WireObject
 from schemas.problems import Problem
 from schemas.summit import calls, manifests, replies, rules
+from schemas.summit.avro_types import (
+    AvroType,
+    DeliveryKind,
+    Doc,
+    Int,
+    ReplyKind,
+    Time,
+    VerificationStatus,
+)
 from schemas.summit.calls import check_call
 from schemas.summit.checker import ANY_ORDER, Checker, JsonPath
 from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool, tool_form
@@ -25,8 +35,12 @@ from schemas.summit.words import API_VERSION, JSONRPC, MANIFEST_KIND
 
 @dataclass(kw_only=True)
 class SummitObject(WireObject):
-    """The base class of the objects of Summit."""
+    """The base class of the objects of Summit.
 
+    IS_OPEN: it may have members that Summit does not define.
+    """
+
+    IS_OPEN: ClassVar[bool] = False
     BAD_JSON = rules.JSON_INVALID.code
     BAD_TYPE = rules.PARAMS_SHAPE.code
 
@@ -54,6 +68,8 @@ class Metadata(SummitObject):
     extra: members that Summit does not define.
     """
 
+    IS_OPEN = True
+
     name: str
     version: str
     description: str | None = None
@@ -74,7 +90,7 @@ class ToolDefinition(SummitObject):
 
     name: str
     description: str
-    arguments: JsonObject
+    arguments: Annotated[JsonObject, Doc("JSON Schema")]
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
@@ -127,6 +143,8 @@ class Context(SummitObject):
     extra: members that Summit does not define.
     """
 
+    IS_OPEN = True
+
     traceId: str | None = None
     parentRunId: str | None = None
     budget: Budget | None = None
@@ -134,7 +152,7 @@ class Context(SummitObject):
 
 @dataclass(kw_only=True)
 class ToolCall(SummitObject):
-    id: str
+    id: Annotated[str, Doc("the caller's own, echoed")]
     name: str
     arguments: JsonObject
 
@@ -149,15 +167,12 @@ class InvokeParams(SummitObject):
 
 @dataclass(kw_only=True)
 class ToolCallParams(SummitObject):
-    """The params of `tool.call`.
+    """The params of `tool.call`."""
 
-    agentId: the agent that offers the tool.
-    """
-
-    agentId: str
+    agentId: Annotated[str, Doc("the agent that offers the tool")]
     runId: str
-    toolCall: ToolCall
     context: Context | None = None
+    toolCall: ToolCall
 
 
 @dataclass(kw_only=True)
@@ -180,12 +195,12 @@ class Delivery(SummitObject):
     dueAt: as text, in UTC.
     """
 
-    kind: str
+    kind: DeliveryKind
     agentVersion: str
     manifestHash: str
     callPosition: str
-    dueAt: str
-    reason: str | None = None
+    dueAt: Time
+    reason: Annotated[str | None, Doc("of a stop: the rule that ended the run")] = None
 
 
 @dataclass(kw_only=True)
@@ -196,11 +211,11 @@ class SummitCall(SummitObject):
     """
 
     jsonrpc: str = JSONRPC
-    id: str | int | Any = ABSENT
+    id: Annotated[str | int | Any, AvroType(("long", "string"))] = ABSENT
     method: str
     params: Params
     caller: str | None = None
-    delivery: Delivery | None = None
+    delivery: Annotated[Delivery | None, Doc("set by the service, on the inbox only")] = None
 
     BAD_TYPE = rules.RPC_SHAPE.code
 
@@ -237,6 +252,8 @@ class Provenance(SummitObject):
     extra: members that Summit does not define.
     """
 
+    IS_OPEN = True
+
     model: str
     timestamp: str
 
@@ -249,14 +266,14 @@ class Check(SummitObject):
 
 @dataclass(kw_only=True)
 class Verification(SummitObject):
-    status: str
+    status: VerificationStatus
     score: float | None = None
     checks: list[Check] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
 class RunError(SummitObject):
-    code: int
+    code: Int
     message: str
     data: Any = ABSENT
 
@@ -266,7 +283,7 @@ class SummitReply(SummitObject):
     replyId: str
     runId: str
     agentId: str
-    kind: str
+    kind: ReplyKind
     status: str | None = None
     output: Any = ABSENT
     error: RunError | None = None

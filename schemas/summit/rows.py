@@ -6,9 +6,21 @@ Times are texts in UTC.  `check()` finds no problems in them, since the edges do
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Self
+from typing import Annotated, Any, NoReturn, Self
 
 from schemas.objects import ABSENT, JsonObject
+from schemas.summit.avro_types import (
+    AgentState,
+    Doc,
+    EventSubject,
+    EventVerdict,
+    Fault,
+    ReplyKind,
+    RunKind,
+    RunState,
+    Time,
+    VerificationStatus,
+)
 from schemas.summit.models import (
     Budget,
     Check,
@@ -61,8 +73,8 @@ class RunVerification(SummitObject):
     status: the effective one.
     """
 
-    status: str
-    claimedStatus: str
+    status: VerificationStatus
+    claimedStatus: VerificationStatus
     score: float | None = None
     checks: list[Check] = field(default_factory=list)
 
@@ -72,7 +84,7 @@ class RunJudge(SummitObject):
     agentId: str
     replyId: str
     position: str
-    at: str
+    at: Time
     verification: RunVerification
     provenance: Provenance
     metrics: Metrics | None = None
@@ -83,7 +95,7 @@ class RunCancel(SummitObject):
     caller: str | None = None
     reason: str | None = None
     position: str
-    at: str
+    at: Time
 
 
 @dataclass(kw_only=True)
@@ -107,7 +119,7 @@ class SummitRun(SummitObject):
     """
 
     runId: str
-    kind: str
+    kind: RunKind
     agentId: str
     caller: str | None = None
     traceId: str | None = None
@@ -115,21 +127,21 @@ class SummitRun(SummitObject):
     contextExtra: JsonObject | None = None
     toolName: str | None = None
     toolCallId: str | None = None
-    state: str
-    reason: str
+    state: RunState
+    reason: Annotated[str, Doc("the rule of the last change of state")]
     version: int
-    createdAt: str
-    startedAt: str | None = None
-    updatedAt: str
-    finishedAt: str | None = None
-    dueAt: str
+    createdAt: Time
+    startedAt: Annotated[Time | None, Doc("of the first accepted reply")] = None
+    updatedAt: Time
+    finishedAt: Time | None = None
+    dueAt: Time
     budget: Budget | None = None
-    metrics: Metrics
+    metrics: Annotated[Metrics, Doc("effective")]
     provenance: Provenance | None = None
-    message: str | None = None
-    verification: RunVerification | None = None
+    message: Annotated[str | None, Doc("of the last progress")] = None
+    verification: Annotated[RunVerification | None, Doc("the agent's own")] = None
     judge: RunJudge | None = None
-    verificationStatus: str | None = None
+    verificationStatus: Annotated[VerificationStatus | None, Doc("the stricter of both")] = None
     error: RunError | None = None
     cancel: RunCancel | None = None
     evidence: Evidence
@@ -141,11 +153,11 @@ class SummitAgent(SummitObject):
 
     agentId: str
     version: str
-    state: str
+    state: AgentState
     manifest: SummitManifest
     manifestHash: str
-    position: str
-    at: str
+    position: Annotated[str, Doc("of the manifest record")]
+    at: Time
 
 
 @dataclass(kw_only=True)
@@ -159,28 +171,30 @@ class SummitEvent(SummitObject):
     """A fact: the verdict on a record, or a timeout."""
 
     eventId: str
-    subject: str
-    verdict: str
+    subject: EventSubject
+    verdict: EventVerdict
     rule: str
-    fault: str | None = None
-    at: str
+    fault: Fault | None = None
+    at: Time
     cause: str
     runId: str | None = None
     agentId: str | None = None
     caller: str | None = None
     method: str | None = None
     replyId: str | None = None
-    replyKind: str | None = None
+    replyKind: ReplyKind | None = None
     contentHash: str | None = None
-    fromState: str | None = None
+    fromState: Annotated[str | None, Doc("set with toState, when the state changed")] = None
     toState: str | None = None
     runVersion: int | None = None
     manifestVersion: str | None = None
     manifestHash: str | None = None
-    agentsSeen: list[int] | None = None
+    agentsSeen: Annotated[
+        list[int] | None, Doc("next offsets of summit.agents as read, when there was no usable row")
+    ] = None
     figures: dict[str, float] = field(default_factory=dict)
-    path: str | None = None
+    path: Annotated[str | None, Doc("JSON Pointer of what broke the rule")] = None
     errors: list[SchemaError] = field(default_factory=list)
     message: str
-    inputs: JsonObject | None = None
-    output: Any = None
+    inputs: Annotated[JsonObject | None, Doc("effective, of an accepted call")] = None
+    output: Annotated[Any, Doc("of a reply that completes its run")] = None

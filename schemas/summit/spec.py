@@ -6,6 +6,7 @@ import json
 
 from schemas.spec import Spec
 from schemas.summit.calls import check_call
+from schemas.summit.export import avro_sources
 from schemas.summit.json_schema import SCHEMAS
 from schemas.summit.manifests import check_manifest
 from schemas.summit.mapping import MAPPING
@@ -36,5 +37,6 @@ SPEC = Spec(
         "summit.reply": check_reply,
     },
     export=_export,
+    sources=avro_sources,
     mapping=MAPPING,
 )

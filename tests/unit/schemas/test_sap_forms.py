@@ -258,7 +258,7 @@ def test_shapes_and_records_have_the_same_members() -> None:
 def test_the_avro_sources_of_objects_are_those_of_the_models() -> None:
     stale = [path for path, text in sources().items() if path.read_text("utf-8") != text]
     assert stale == [], "run: python -m schemas.build"
-    assert {path.stem for path in sources()} == set(SHAPES)
+    assert {path.stem for path in sources() if path.parent.name == "sap"} == set(SHAPES)
 
 
 def test_members_of_the_services_own_records_are_shown_when_they_are_null() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import pickle
 from dataclasses import fields
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ from schemas.summit import (
     ToolDefinition,
     Verification,
 )
+from schemas.summit.export import RECORDS, avro_sources
 from schemas.summit.words import EVENT_RECORD, RUN_RECORD
 from tests.examples import example_count
 from tests.unit.schemas import examples
@@ -43,6 +46,7 @@ MODELS = {
     if inspect.isclass(model) and issubclass(model, SummitObject) and model is not SummitObject
 }
 ANSWERS = {"ToolResult", "RunResult"}
+SOURCES = files("schemas") / "avro" / "summit"
 SENT: dict[str, type[SummitObject]] = {
     "summit/manifests": SummitManifest,
     "summit/calls": SummitCall,
@@ -52,7 +56,7 @@ EXAMPLES = [(folder, name) for folder in SENT for name in examples.valid(folder)
 
 
 def members(schema: dict[str, Any]) -> set[str]:
-    """Of a record, as JSON has them."""
+    """Return the names of a record's members, as JSON has them."""
     names = {field["name"].removesuffix("_json") for field in schema["fields"]}
     return names - {"extra"}
 
@@ -61,6 +65,28 @@ def members(schema: dict[str, Any]) -> set[str]:
 def test_a_model_has_the_members_of_its_record(name: str) -> None:
     schema = self_contained(f"headrace.summit.{name}")
     assert {member.name for member in members_of(MODELS[name])} == members(schema)
+
+
+def test_every_model_with_an_avro_form_is_a_record() -> None:
+    assert {model.__name__ for model in RECORDS} == MODELS.keys() - ANSWERS
+
+
+def test_the_avro_sources_are_those_of_the_models() -> None:
+    committed = {path.name: path.read_text("utf-8") for path in SOURCES.iterdir()}
+    by_hand = {"SummitReplyKnown.avsc"}
+    assert avro_sources().keys() == {f"summit/{name}" for name in committed.keys() - by_hand}
+    stale = [path for path, text in avro_sources().items() if committed[path[7:]] != text]
+    assert stale == [], "run: python -m schemas.build"
+
+
+def test_an_annotation_states_the_avro_type_of_a_member() -> None:
+    run = json.loads(avro_sources()["summit/SummitRun.avsc"])
+    by_name = {field["name"]: field for field in run["fields"]}
+    assert by_name["createdAt"]["type"] == {"type": "long", "logicalType": "timestamp-millis"}
+    assert by_name["state"] == {"name": "state", "type": "RunState"}
+    assert by_name["verificationStatus"]["type"] == ["null", "VerificationStatus"]
+    assert by_name["verificationStatus"]["doc"] == "the stricter of both"
+    assert by_name["contextExtra_json"]["type"] == ["null", "string"]
 
 
 def test_every_record_of_the_spec_has_a_model() -> None:
