@@ -62,7 +62,6 @@ from schemas.asap.forms import (
     micros,
 )
 from schemas.asap.helpers import make_envelope, reply_to, service_update
-from schemas.asap.ids import derived_id, extract_timestamp, generate_id, ulid
 from schemas.asap.judge import (
     Judged,
     JudgedManifest,
@@ -100,6 +99,7 @@ from schemas.asap.state import (
     replay,
 )
 from schemas.asap.validate import Limits, validate
+from schemas.ulid import derived_id, extract_timestamp, generate_id, ulid
 
 __all__ = [
     "AGENT_URN_PATTERN",

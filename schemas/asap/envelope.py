@@ -16,9 +16,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from schemas.asap.base import ASAPBaseModel, OpenObject, Urn
-from schemas.asap.ids import generate_id
 from schemas.asap.payloads import AnyPayload, parse_payload
 from schemas.asap.spelling import normalize_payload_type
+from schemas.ulid import generate_id
 
 ANSWERS = frozenset({"TaskResponse", "McpToolResult", "McpResourceData"})
 """The payload types that require a correlation_id."""

@@ -19,8 +19,8 @@ from streams.client.sse import Events
 from streams.client.summit_http import Ask, HttpSummitTransport
 from streams.client.transport import Following, ProduceRequest, Step
 from streams.errors import GatewayUnavailable, HeadraceError, ProduceUnknown, UsageError
+from streams.protocols.queries import LIVE_TAIL
 from streams.routes.table import ROUTES
-from topology.saop import RTES_EVENTS
 
 PATHS: Mapping[str, str] = {
     route.action.topic.name: route.template for route in ROUTES if isinstance(route.action, Produce)
@@ -114,9 +114,9 @@ class HttpTransport:
         return _parsed(await self._http.post(path, content=body, headers=headers))
 
     def follow(self, what: Following) -> AsyncGenerator[Step, None]:
-        if what.topic != RTES_EVENTS.name:
+        if what.topic != LIVE_TAIL.topic.name:
             raise UsageError(
-                f"a gateway follows {RTES_EVENTS.name} alone, not {what.topic}",
+                f"a gateway follows {LIVE_TAIL.topic.name} alone, not {what.topic}",
                 advice="A client on Kafka, `Client()`, follows every topic.",
             )
         return Events(self._http, what, self._patience_s).steps()

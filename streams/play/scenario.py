@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from schemas import ShapeError
-from schemas.asap import derived_id
+from schemas.ulid import derived_id
 from streams.api.problems import Response
 from streams.api.query_side import PlayContext
 from streams.engine.local import LocalHost

@@ -10,3 +10,6 @@ from streams.protocols.sap.query_side import SAP
 from streams.protocols.summit.query_side import SUMMIT
 
 QUERIES: tuple[QuerySide, ...] = (APC, SAOP, SAP, ASAP, SUMMIT)
+
+(LIVE_TAIL,) = (side.live_tail for side in QUERIES if side.live_tail is not None)
+"""The topic that clients follow live through a gateway."""

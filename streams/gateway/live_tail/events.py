@@ -11,10 +11,9 @@ import orjson
 from streams.engine.records import Record
 from streams.log.cursors import sequence_cursor
 from streams.log.record_json import value_json
-from streams.protocols.queries import QUERIES
+from streams.protocols.queries import LIVE_TAIL
 
-(_LIVE_TAIL,) = (side.live_tail for side in QUERIES if side.live_tail is not None)
-TOPIC, TYPES = _LIVE_TAIL
+TOPIC, TYPES = LIVE_TAIL
 """The topic that clients follow, and the types of its records' payloads."""
 
 

@@ -51,7 +51,7 @@ def test_generated_ids_rise_in_each_of_several_threads_and_none_comes_twice() ->
 
 def test_generated_ids_rise_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
     first = generate_id()
-    monkeypatch.setattr("schemas.asap.ids.time.time_ns", lambda: 0)
+    monkeypatch.setattr("schemas.ulid.time.time_ns", lambda: 0)
     second = generate_id()
     assert first < second
     assert extract_timestamp(second) - extract_timestamp(first) < timedelta(seconds=1)
