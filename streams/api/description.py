@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from streams.access.callers import AccessRule
 from streams.api.openapi import BASE, Json
+from streams.api.problems import Code
 from streams.telemetry.metrics import MetricDeclaration
 from streams.views.query_params import Parameter
 from topology.declarations import Topic
@@ -60,6 +61,7 @@ class Description:
     paths: makes the OpenAPI paths of endpoints outside the route table.  components: makes their
     JSON Schemas, by name.  needs: the access rule of each of these endpoints, by method and path.
     metrics: the metrics that one of them exports.
+    http_rules: the rule codes that only HTTP responses of the protocol have.
     """
 
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -70,6 +72,7 @@ class Description:
     components: Callable[[], Json] = dict
     needs: Mapping[tuple[str, str], AccessRule] = field(default_factory=dict)
     metrics: Metrics | None = None
+    http_rules: tuple[Code, ...] = ()
 
 
 def envelope(

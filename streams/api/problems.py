@@ -59,23 +59,13 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("token_unknown", 401, "Nobody has that token, or not any more."),
     Code("role_missing", 403, "The token has not the role that the route needs."),
     Code("origin_foreign", 403, "A web page from elsewhere asks a gateway without tokens."),
-    Code("sender_mismatch", 403, "The token's principal is not the sender of the ASAP envelope."),
-    Code("principal_mismatch", 403, "The token's principal is not the agent that SAOP names."),
     Code("not_found", 404, "Nothing has that id."),
     Code("path_unknown", 404, "There is no such path."),
-    Code("task_not_found", 404, "No task of ASAP has that id, alias or redirected request."),
-    Code("version_not_found", 404, "The task has no event of that sequence."),
-    Code("snapshot_not_found", 404, "The task has no snapshot of that version."),
-    Code("call_not_found", 404, "No MCP call has that key."),
-    Code("conversation_not_found", 404, "No task belongs to that conversation."),
-    Code("agent_not_found", 404, "No valid manifest is in force for that agent."),
     Code("node_unknown", 404, "No edge of the lineage graph names that node."),
     Code("method_not_allowed", 405, "The path takes other methods, which `Allow` names."),
     Code("request_timeout", 408, "The body did not come in time."),
     Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),
-    Code("state_mode_conflict", 409, "Only event-sourced tasks have a state at every event."),
     Code("as_of_undecided", 409, "The view has not seen yet what was decided up to `as_of`."),
-    Code("events_expired", 410, "The events of the task were kept for as long as it asked."),
     Code(
         "command_gone", 410, "A command that the state at `as_of` is made of is not kept any more."
     ),
@@ -84,7 +74,6 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("media_type", 415, "The body is neither `application/json` nor JSON lines."),
     Code("query_value", 422, "A query parameter is unknown, missing, repeated or not allowed."),
     Code("as_of_ahead", 422, "`as_of` lies in the future, or beyond the end of the log."),
-    Code("limit_invalid", 422, "`limit` of a list of events or tasks is not allowed."),
     Code("too_many_requests", 429, "The principal has too many requests or streams at once."),
     Code("headers_too_large", 431, "Request line and headers are above their limit."),
     Code("service_internal", 500, "A fault of the service."),
@@ -96,7 +85,7 @@ HTTP_RULES: tuple[Code, ...] = (
     ),
     Code("not_seen_in_time", 504, "The answer to the record in `after` was not seen in time."),
 )
-"""Codes in addition to those of the envelopes, whose status is 422."""
+"""Codes in addition to those of the envelopes, whose status is 422, and to those of protocols."""
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streams.api.description import Metrics
-from streams.api.problems import HTTP_RULES
 from streams.docs.markdown import code, codes, grid
 from streams.engine import metrics as worker_metrics
 from streams.engine.metrics_server import SETTING
 from streams.gateway import metrics
-from streams.gateway.descriptions import DESCRIPTIONS
+from streams.gateway.descriptions import ALL_HTTP_RULES, DESCRIPTIONS
 from streams.telemetry.metrics import BUCKETS_S, MetricDeclaration
 
 
@@ -40,7 +39,7 @@ def _declared(declared: Iterable[MetricDeclaration]) -> str:
 
 
 def http_rules() -> str:
-    rows = ((code(rule.code), rule.status, rule.meaning) for rule in HTTP_RULES)
+    rows = ((code(rule.code), rule.status, rule.meaning) for rule in ALL_HTTP_RULES)
     return (
         "\n## HTTP\n\n"
         "The member `rule` of problem details is a rule code of the envelope, with status 422, or\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streams.api.description import Body, Description, PathId
+from streams.api.problems import HTTP_RULES, Code
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
 from streams.protocols.queries import QUERIES
 
@@ -13,6 +14,13 @@ BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body 
 PATH_IDS: Mapping[str, PathId] = {
     name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()
 }
+ALL_HTTP_RULES: tuple[Code, ...] = tuple(
+    sorted(
+        (*HTTP_RULES, *(rule for each in DESCRIPTIONS for rule in each.http_rules)),
+        key=lambda rule: rule.status,
+    )
+)
+"""The codes that only HTTP responses have, by status."""
 
 _FIRST_PROTOCOL, *_OTHER_PROTOCOLS = QUERIES
 RESPONSES: Mapping[str, ResponseShape] = {

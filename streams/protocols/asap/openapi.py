@@ -30,6 +30,7 @@ from streams.api.openapi import (
     ref,
     wait_headers,
 )
+from streams.api.problems import Code
 from streams.asap import metrics
 from streams.asap.faults import ERROR_TYPES
 from streams.asap.jsonrpc import MANIFEST_PATH, METHOD, METRICS_PATH, PATH
@@ -135,6 +136,19 @@ def _example() -> Json:
 
 DESCRIPTION = Description(
     tags={"asap": "ASAP 0.1: tasks and their states, messages, calls, agents."},
+    http_rules=(
+        Code(
+            "sender_mismatch", 403, "The token's principal is not the sender of the ASAP envelope."
+        ),
+        Code("task_not_found", 404, "No task of ASAP has that id, alias or redirected request."),
+        Code("version_not_found", 404, "The task has no event of that sequence."),
+        Code("snapshot_not_found", 404, "The task has no snapshot of that version."),
+        Code("call_not_found", 404, "No MCP call has that key."),
+        Code("conversation_not_found", 404, "No task belongs to that conversation."),
+        Code("agent_not_found", 404, "No valid manifest is in force for that agent."),
+        Code("state_mode_conflict", 409, "Only event-sourced tasks have a state at every event."),
+        Code("events_expired", 410, "The events of the task were kept for as long as it asked."),
+    ),
     ids={
         "id": PathId("01M7YRRRS4RFVVVX9QRHKJ8E9C"),
         "envelope_id": PathId("01M7YRRRS4RFVVVX9QRHKJ8E9C"),

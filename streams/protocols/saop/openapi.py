@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streams.api.description import Body, Description, PathId, envelope, read_schema
 from streams.api.openapi import Json
+from streams.api.problems import Code
 from streams.views.query_params import SESSION_ID
 from topology.saop import SAOP_REWIND_LOG
 
@@ -35,6 +36,10 @@ DESCRIPTION = Description(
         "rtes": "What sessions did, as a stream of events.",
         "saop": "Turns and tasks of agents, escalations, rewinds.",
     },
+    http_rules=(
+        Code("principal_mismatch", 403, "The token's principal is not the agent that SAOP names."),
+        Code("limit_invalid", 422, "`limit` of a list of events or tasks is not allowed."),
+    ),
     ids={
         "session_id": PathId(SESSION_ID.example),
         "rewind_id": PathId("0f5f9d0e-8a52-4d6b-9d1d-7f0c2f5d0f76", "uuid"),

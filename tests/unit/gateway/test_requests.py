@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streams.api.problems import HTTP_RULES
 from streams.gateway import limits
+from streams.gateway.descriptions import ALL_HTTP_RULES
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, idea, transition
 from tests.unit.gateway.bench import GatewayBench
@@ -25,7 +25,7 @@ BODIES = (
     "/v1/saop/sessions/s%2F1/rewind",
 )
 JSON = {"content-type": "application/json"}
-STATUS = {rule.code: rule.status for rule in HTTP_RULES}
+STATUS = {rule.code: rule.status for rule in ALL_HTTP_RULES}
 
 
 def refused(answer: Any, rule: str) -> Any:
