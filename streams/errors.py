@@ -290,7 +290,22 @@ class InputTruncated(InfrastructureError):
 
 
 class InternalUnreadable(InfrastructureError):
+    """An error for a processor's output.  row: the store's key of the row, if it is a row."""
+
     default_advice = "Run, in every worker, the latest headrace version that has run here."
+
+    def __init__(
+        self, message: str, *, advice: str | None = None, row: bytes | None = None
+    ) -> None:
+        super().__init__(message, advice=advice)
+        self.row = row
+
+    @classmethod
+    def at(cls, topic: str, partition: int, offset: int, why: str) -> InternalUnreadable:
+        """Return the error for the record at a position, with the command that sets it aside."""
+        command = f"headrace topics set-aside {topic} {partition} {offset}"
+        advice = f"{cls.default_advice} If no processor wrote it, `{command}` sets it aside."
+        return cls(f"{topic}/{partition}/{offset}: {why}", advice=advice)
 
 
 class StoreFailed(InfrastructureError):

@@ -88,7 +88,7 @@ KNOWN_INPUTS = Table(
 ACCEPTED_GAPS = Table(
     "accepted-gaps",
     "headrace.core.AcceptedGap",
-    key="topic id, offset at which the task went on",
+    key="topic id, offset at which the task went on; or the position of one record",
     meaning="input offsets that an operator chose to skip so that a task could continue",
 )
 TOPICS: tuple[Topic, ...] = (LINEAGE_EDGES, CHANGELOG, AUDIT_REDRIVES, AUDIT_CHECKPOINTS)

@@ -130,6 +130,28 @@ def accept(topic: str, partition: int) -> None:
         common.show_json(accept_gap(log, settings, name, partition)._asdict())
 
 
+@command.command("set-aside")
+@click.argument("topic", shell_complete=completing.topic)
+@click.argument("partition", type=click.IntRange(0))
+@click.argument("offset", type=click.IntRange(0))
+def set_one_aside(topic: str, partition: int, offset: int) -> None:
+    """Let a task continue without a record that it cannot read and no processor wrote.
+
+    A worker that stops names the record.  A row gets back its former value, or is deleted if the
+    log does not hold one; an input becomes a dead letter.  Run it while the worker is stopped.
+
+    \b
+    Example:
+      headrace topics set-aside headrace.changelog 0 4711
+    """
+    from streams.engine.set_aside import set_aside
+
+    settings = Settings.load()
+    name = topic if topic.startswith(settings.prefix) else settings.prefix + topic
+    with common.connect(settings) as log:
+        common.show_json(set_aside(log, settings, name, partition, offset)._asdict())
+
+
 def _row(planned: PlannedTopic) -> dict[str, Any]:
     return {
         "name": planned.name,

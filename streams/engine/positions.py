@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schemas import decode, encode
+from schemas import encode
 from streams.engine.log import Log
 from streams.engine.records import Output, TopicPartition
-from streams.engine.rows import Bytes, GetMany, store_key
+from streams.engine.rows import Bytes, GetMany, row_of, store_key
 from streams.errors import InputTruncated, PositionsLost
 from topology.core import CHANGELOG, INPUT_POSITIONS, KNOWN_INPUTS
 from topology.declarations import Topic
@@ -69,7 +69,7 @@ class Positions:
 
     def _read_known_inputs(self, read: GetMany) -> dict[str, str] | None:
         raw = read([store_key(KNOWN_INPUTS.name, _KNOWN_KEY)])[0]
-        return None if raw is None else decode(raw, KNOWN_INPUTS.record).value["inputs"]
+        return None if raw is None else row_of(KNOWN_INPUTS, _KNOWN_KEY, raw)["inputs"]
 
     def _read_position(self, topic: Topic, known_ids: Mapping[str, str], read: GetMany) -> int:
         if topic.name not in known_ids:
@@ -80,7 +80,7 @@ class Positions:
         elif known_ids[topic.name] != self._ids[topic.name]:
             why = "the topic was deleted and created anew since"
         else:
-            offset: int = decode(raw, INPUT_POSITIONS.record).value["next_offset"]
+            offset: int = row_of(INPUT_POSITIONS, topic.name, raw)["next_offset"]
             return offset
         raise PositionsLost(
             f"task {self._partition} cannot go on reading {self._prefix}{topic.name}: {why}",

@@ -65,6 +65,15 @@ def position(record: Record) -> str:
     return f"{record.topic}/{record.partition}/{record.offset}"
 
 
+def is_text(key: bytes | None) -> bool:
+    """Return whether a key is UTF-8; no key counts as the empty text."""
+    try:
+        (key or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def header(record: Record, name: str) -> bytes | None:
     """Return the first header of that name, or None."""
     for key, value in record.headers or ():

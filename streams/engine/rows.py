@@ -48,7 +48,9 @@ def row_of(table: Table, key: str, raw: bytes) -> AvroValue:
     try:
         return decode(raw, table.record).value
     except Undecodable as exc:
-        raise InternalUnreadable(f"row {key} of {table.name}: {exc.message}") from exc
+        raise InternalUnreadable(
+            f"row {key} of {table.name}: {exc.message}", row=store_key(table.name, key)
+        ) from exc
 
 
 class Cause:

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
 
-from schemas import decode
+from schemas import Undecodable, decode
 from streams.engine.log import Log, Reader
 from streams.engine.processor import Timer
 from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes
 from streams.engine.store import Store
-from streams.engine.work import timer_of
-from streams.errors import StoreFailed
+from streams.engine.work import due_ms, timer_of
+from streams.errors import InternalUnreadable, StoreFailed
+from streams.log.reading import records
 from streams.telemetry.progress import reading
-from topology.core import CHANGELOG, TIMERS
+from topology.core import ACCEPTED_GAPS, CHANGELOG, TIMERS
 from topology.declarations import Table
 from topology.retention import DELETE_RETENTION_MS
 
@@ -33,6 +35,7 @@ log = logging.getLogger(__name__)
 ROW_FORMAT = 1
 _META = b"\0meta"
 _SKEW_MS = 60_000
+_GAPS = ACCEPTED_GAPS.name.encode() + b"\0"
 _TIMERS = TIMERS.name.encode() + b"\0"
 
 
@@ -191,8 +194,9 @@ class State:
         return ((key[len(prefix) :], value) for key, value in self._store.scan(prefix))
 
     def empty(self) -> bool:
-        """Check whether there is no row at all: the task has never committed anything."""
-        return next(iter(self._store.scan(b"", b"\1")), None) is None
+        """Check whether the task has never committed anything; rows of operators do not count."""
+        rows = self._store.scan(b"", b"\1")
+        return all(key.startswith(_GAPS) for key, _ in rows)
 
     def due(self, limit_ms: int, count: int) -> list[tuple[bytes, str, Timer]]:
         """Return (store key, processor, timer) of timers due at `limit_ms`, in firing order."""
@@ -200,7 +204,10 @@ class State:
         for key, value in self._timers():
             if len(timers) == count or _due_ms(key) > limit_ms:
                 break
-            data = decode(value, TIMERS.record).value["data"]
+            try:
+                data = decode(value, TIMERS.record).value["data"]
+            except Undecodable as exc:
+                raise InternalUnreadable(f"a timer: {exc.message}", row=key) from exc
             timers.append((key, *timer_of(key[len(_TIMERS) :].decode(), data)))
         return timers
 
@@ -213,6 +220,28 @@ class State:
         self.next_due = _due_ms(first[0]) if first else None
         if self.next_due is not None:
             self._floor = self.next_due
+
+    @contextmanager
+    def locating(self) -> Iterator[None]:
+        """Add the position on the changelog to an error about an unreadable row of this state."""
+        try:
+            yield
+        except InternalUnreadable as exc:
+            record = None if exc.row is None else self._last_record(exc.row)
+            if record is None:
+                raise
+            at = record.topic, record.partition, record.offset
+            raise InternalUnreadable.at(*at, exc.message) from exc
+
+    def _last_record(self, row: bytes) -> Record | None:
+        """Return the record that holds a row of the store; None if the log has none."""
+        last = None
+        for name, prefix in self._row_prefix.items():
+            if row.startswith(prefix):
+                tp, key = TopicPartition(name, self._partition), row[len(prefix) :]
+                for record in records(self._log, [tp]):
+                    last = record if record.key == key else last
+        return last
 
     def size_bytes(self) -> int:
         """Return the approximate size of the rows, on disk and in memory."""
@@ -233,4 +262,7 @@ def _keeps_tombstones(at_end_ms: int, now_ms: int) -> bool:
 
 
 def _due_ms(key: bytes) -> int:
-    return int(key[len(_TIMERS) : len(_TIMERS) + 15])
+    try:
+        return due_ms(key[len(_TIMERS) :])
+    except ValueError as exc:
+        raise InternalUnreadable(str(exc), row=key) from exc

@@ -17,7 +17,7 @@ from streams.engine.dead_letters import describe_failure, make_dead_letter
 from streams.engine.principals import SERVICE, Senders
 from streams.engine.processor import Message, Processor, Timer, TooLarge
 from streams.engine.records import Output, Record, position
-from streams.engine.rows import GetMany, layered
+from streams.engine.rows import GetMany, layered, store_key
 from streams.engine.work import (
     DECIDE_FAILED,
     NOT_POISON,
@@ -28,7 +28,7 @@ from streams.engine.work import (
 )
 from streams.errors import InternalUnreadable
 from streams.telemetry.logs import fields
-from topology.core import TIMERS
+from topology.core import ACCEPTED_GAPS, TIMERS
 from topology.declarations import Topic
 from topology.topics import dead_letters_of
 
@@ -105,10 +105,23 @@ class Step:
         for topic, record, result in items:
             if isinstance(result, Undecodable):
                 if topic.internal:
-                    _report_internal(topic, record, result)
+                    self._report_internal(topic, record, result)
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
         return ()
+
+    def _report_internal(self, topic: Topic, record: Record, failure: Undecodable) -> None:
+        """Log an undecodable record between processors.
+
+        Raises InternalUnreadable unless the record is requested again, or an operator has set it
+        aside.
+        """
+        row = store_key(ACCEPTED_GAPS.name, position(record))
+        if not topic.retried and self._read([row])[0] is None:
+            at = record.topic, record.partition, record.offset
+            raise InternalUnreadable.at(*at, failure.message)
+        detail = f"{position(record)}: {failure.message}"
+        log.error("a record between processors is set aside: %s", detail)
 
     def _handle_failure(self, message: Message, failure: Exception) -> None:
         """Refuse the record that raised if its output is too large, else dead-letter it."""
@@ -161,17 +174,6 @@ class Step:
         self.effects.outputs.append(
             make_dead_letter(self._context.prefix, topic, record, content, code, message)
         )
-
-
-def _report_internal(topic: Topic, record: Record, failure: Undecodable) -> None:
-    """Log an undecodable record between processors.
-
-    Raises InternalUnreadable unless the record is requested again.
-    """
-    detail = f"{position(record)}: {failure.message}"
-    if not topic.retried:
-        raise InternalUnreadable(detail)
-    log.error("a record between processors is set aside: %s", detail)
 
 
 def _decode_records(topic: Topic, records: Sequence[Record]) -> list[Decoded | Undecodable]:

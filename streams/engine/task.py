@@ -141,12 +141,14 @@ class Task:
         """Fence, restore, load positions, read the ends.  Raises PositionsLost and others."""
         self._producer.open()
         start = time.monotonic()
-        self.restored = self._state.open(self._clock(), self.stopping)
+        with self._state.locating():
+            self.restored = self._state.open(self._clock(), self.stopping)
         self.restore_s = time.monotonic() - start
         self._measure()
         if self.stopping.is_set():
             return
-        self._positions.load(self._log, self._state.get_many, self._state.empty())
+        with self._state.locating():
+            self._positions.load(self._log, self._state.get_many, self._state.empty())
         self._decided = dict(self._positions.next)
         ends = self._log.ends(list(self.tps))
         self._buffers = {t: merge.Buffer(t, known=ends[tp]) for tp, t in self.tps.items()}
@@ -251,7 +253,8 @@ class Task:
         cycle, start = Batch(), time.perf_counter()
         for processor, taken in work:
             step = self._step(processor, cycle)
-            undecided = step.records(taken)
+            with self._state.locating():
+                undecided = step.records(taken)
             for topic, record in reversed(undecided):
                 self._buffers[topic].put_back(record)
             decided = taken[: len(taken) - len(undecided)]
@@ -304,7 +307,8 @@ class Task:
 
     def fire(self, limit_ms: int) -> Batch | None:
         """Fire timers due at `limit_ms` in a separate cycle.  Only with nothing in flight."""
-        due = self._state.due(limit_ms, self._settings.batch)
+        with self._state.locating():
+            due = self._state.due(limit_ms, self._settings.batch)
         if not due:
             return None
         cycle, start = Batch(records=len(due), timers=True), time.perf_counter()
@@ -320,7 +324,8 @@ class Task:
             timers = by_processor.get(processor.declaration.name)
             if timers:
                 step = self._step(processor, cycle)
-                step.timers(timers, limit_ms)
+                with self._state.locating():
+                    step.timers(timers, limit_ms)
                 cycle.effects.add(step.effects)
                 cycle.poison += step.poison
                 cycle.decided[processor.declaration.name] += len(timers)

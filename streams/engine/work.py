@@ -32,6 +32,7 @@ NOT_POISON = (HeadraceError, MemoryError)
 DECIDE_FAILED = "decide_failed"
 """The code of dead letters of records that made the decide step raise."""
 _OVERHEAD_BYTES = 2048
+_DUE_DIGITS = 15
 """Bytes of a record besides key and value, with an allowance for headers."""
 
 
@@ -85,6 +86,14 @@ class _Send:
 def timer_key(processor: str, due_ms: int, kind: str, key: str) -> str:
     """Return the row key of a timer; keys sort in firing order."""
     return f"{due_ms:015d}/{composite(processor, kind, key)}"
+
+
+def due_ms(row_key: bytes) -> int:
+    """Return the due time in the row key of a timer.  Raises ValueError if it is not such a key."""
+    due, _, remaining = row_key.partition(b"/")
+    if len(due) != _DUE_DIGITS or not due.isdigit() or len(split(remaining.decode())) != 3:
+        raise ValueError("the key of a timer has a due time, a processor, a kind and a key")
+    return int(due)
 
 
 def timer_of(row_key: str, data: Mapping[str, str]) -> tuple[str, Timer]:

@@ -64,6 +64,13 @@ APPLY = MetricDeclaration(
     (),
     True,
 )
+SKIPPED = MetricDeclaration(
+    "headrace_view_skipped_records_total",
+    "counter",
+    "Records on fact and table topics that no processor can have written.",
+    (),
+    True,
+)
 REBUILDS = MetricDeclaration(
     "headrace_view_rebuilds_total", "counter", "Times the view was rebuilt from empty.", (), True
 )
@@ -92,6 +99,7 @@ ALL = (
     LAG,
     APPLIED,
     APPLY,
+    SKIPPED,
     REBUILDS,
     ROWS,
     CLIENTS,
@@ -165,6 +173,7 @@ class _GaugeCollector:
         yield metric_family(LAG, {(): float(status.lag)})
         yield metric_family(APPLIED, {(): float(status.applied)})
         yield metric_family(APPLY, {(): stats.apply_s})
+        yield metric_family(SKIPPED, {(): float(stats.skipped)})
         yield metric_family(REBUILDS, {(): float(stats.rebuilds)})
         yield metric_family(ROWS, {(): float(stats.rows_bytes)})
         yield metric_family(CLIENTS, {(): float(self._sources.clients())})

@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from schemas import decode
 from streams.engine.log import Log
-from streams.engine.records import TopicPartition
-from streams.engine.rows import store_key
+from streams.engine.records import TopicPartition, is_text, position
+from streams.engine.rows import row_of, store_key
 from streams.log.reading import partitions, records
 from streams.replay.spill import SpillStore
 from streams.telemetry.progress import Bar
@@ -52,6 +51,8 @@ class LiveRows:
     def __init__(self, scratch: SpillStore) -> None:
         self._scratch = scratch
         self.count = 0
+        self.unreadable: list[str] = []
+        """The positions of records whose key is no text; no processor writes such a key."""
 
     def put(self, task: int, key: bytes, row: bytes | None) -> None:
         """Store a row under `key`: table, NUL, row key."""
@@ -91,16 +92,17 @@ def _read_rows(log: Log, prefix: str, live: LiveRows, bar: Bar, internal: Sequen
         for record in records(log, tps, log.high_watermarks(tps)):
             key = key_prefixes[record.topic] + (record.key or b"")
             if key.startswith((*shared, *public.values())):
-                live.put(record.partition, key, record.value)
+                if is_text(key):
+                    live.put(record.partition, key, record.value)
+                else:
+                    live.unreadable.append(position(record))
             bar.advance()
 
 
 def _decided_offsets(prefix: str, live: LiveRows, log: Log) -> Ends:
     count = log.topics()[prefix + CHANGELOG.name].partitions
     return {
-        TopicPartition(prefix + name, task): decode(row, INPUT_POSITIONS.record).value[
-            "next_offset"
-        ]
+        TopicPartition(prefix + name, task): row_of(INPUT_POSITIONS, name, row)["next_offset"]
         for task in range(count)
         for name, row in live.rows(INPUT_POSITIONS, task)
     }
@@ -110,5 +112,5 @@ def parked_commands(live: LiveRows, partitions: int, tables: Sequence[Table]) ->
     """Yield the positions of the commands that are parked in these tables."""
     for table in tables:
         for task in range(partitions):
-            for _, row in live.rows(table, task):
-                yield decode(row, table.record).value["cause"]
+            for key, row in live.rows(table, task):
+                yield row_of(table, key, row)["cause"]

@@ -22,6 +22,7 @@ from topology.declarations import Topic
 from topology.verdicts import VERDICTS
 
 _CHUNK = 1000
+_MAX_DIGITS = 18
 
 
 class CommandVerdict(NamedTuple):
@@ -92,7 +93,7 @@ class Commands:
 
     def _should_exist(self, source: Topic, cause: str) -> bool:
         name, number, offset = [*cause.rsplit("/", 2), "", ""][:3]
-        if not (number.isdecimal() and offset.isdecimal()):
+        if not (is_offset(number) and is_offset(offset)):
             return True
         tp = TopicPartition(name, int(number))
         if source.compacted or tp not in self._starts:
@@ -166,6 +167,11 @@ class Commands:
     ) -> Iterator[tuple[str, LogRecord]]:
         answers = self._answers.get_many([place for place, _ in chunk])
         return (item for item, answer in zip(chunk, answers, strict=True) if answer is None)
+
+
+def is_offset(text: str) -> bool:
+    """Return whether a part of a cause is a number that fits into 64 bits."""
+    return text.isdecimal() and len(text) <= _MAX_DIGITS
 
 
 def _to_log_record(record: Record) -> LogRecord:

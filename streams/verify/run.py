@@ -10,7 +10,7 @@ from typing import Any
 from schemas import Undecodable, decode
 from streams.engine.log import Log
 from streams.engine.processor import Message
-from streams.engine.records import TopicPartition
+from streams.engine.records import TopicPartition, is_text
 from streams.errors import HeadraceError, TopicsMismatch
 from streams.protocols.commands import COMMANDS
 from streams.replay import consistent_cut
@@ -23,7 +23,7 @@ from streams.replay.spill import SpillMap, SpillStore
 from streams.replay.violations import ViolationKind, Violations
 from streams.settings import Settings
 from streams.telemetry.progress import progress
-from streams.verify.commands import Commands, CommandVerdict
+from streams.verify.commands import Commands, CommandVerdict, is_offset
 from streams.verify.folds import FoldComparison
 from streams.verify.report import Report
 from topology import topics
@@ -139,6 +139,9 @@ class _Verification:
         if fact.value is None:
             self._findings.add(ViolationKind.UNREADABLE, fact.place, "no schema decodes this fact")
             return
+        if not is_text(fact.key):
+            self._findings.add(ViolationKind.UNREADABLE, fact.place, "its key is no text")
+            return
         self._check_identity(fact)
         value = fact.value
         if _CHECKS.get(fact.topic, _NO_CHECK).answers(value):
@@ -167,6 +170,8 @@ class _Verification:
 
     def _check_tables(self) -> None:
         """Check the rows that no fold rebuilds; those that no check covers must at least decode."""
+        for place in self._live.unreadable:
+            self._findings.add(ViolationKind.UNREADABLE, place, "the key of this row is no text")
         known = {one.table for one in _FOLDS} | set(_ROW_CHECKS)
         for table in (each for each in consistent_cut.PUBLIC if each not in known):
             for task in range(self._partition_count):
@@ -284,7 +289,7 @@ class _Verification:
         topic = topics.BY_NAME.get(name.removeprefix(self._prefix))
         if topic is None or not topic.is_input:
             return None
-        return (topic, int(number)) if number.isdecimal() and offset.isdecimal() else None
+        return (topic, int(number)) if is_offset(number) and is_offset(offset) else None
 
 
 def _compare(folds: Sequence[FoldComparison]) -> bool:

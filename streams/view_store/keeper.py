@@ -236,4 +236,5 @@ class ViewThread:
             batches=before.batches + view.batches,
             apply_s=before.apply_s + view.apply_s,
             positions=tuple(view.positions.items()),
+            skipped=before.skipped + view.skipped,
         )

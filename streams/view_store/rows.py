@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streams.engine.headers import CAUSE
-from streams.engine.records import Record, header
+from streams.engine.records import Record, TopicPartition, header
 from streams.protocols.queries import QUERIES
 from streams.view_store import graph
 from streams.views.changes import WriteBatch
@@ -25,6 +25,8 @@ from topology.core import LINEAGE_EDGES
 from topology.declarations import Topic, TopicKind
 
 _EDGE = key("edge")
+_MAX_DIGITS = 18
+"""Every number of so many digits fits into 64 bits."""
 _VERDICT_ROWS = {name: row for side in QUERIES for name, row in side.verdict_rows.items()}
 
 
@@ -55,24 +57,26 @@ def verdict_row_key(position: Position) -> bytes | None:
     return None if row_key is None else row_key(position.partition, position.offset)
 
 
-def verdicts_seen(topic: Topic, records: Sequence[Record]) -> dict[tuple[str, int], int]:
-    """Return the last offset of each input partition that these records answer.
+def causes_of(topic: Topic, records: Sequence[Record]) -> dict[TopicPartition, list[int]]:
+    """Return the offsets that verdicts and dead letters among these records answer.
 
     A task decides a partition in order, so all lower offsets are answered on the log too, except
-    for records that it holds back (`verdict_row_key`).
+    for records that it holds back (`verdict_row_key`).  Other causes, such as timers, are left out.
     """
     if topic.kind not in (TopicKind.FACT, TopicKind.DEAD_LETTER):
         return {}
-    latest: dict[bytes, int] = {}
+    offsets: dict[bytes, list[int]] = {}
     for record in records:
-        cause = header(record, CAUSE)
-        if cause is not None:
-            source, _, offset = cause.rpartition(b"/")
-            if offset.isdigit() and int(offset) > latest.get(source, -1):
-                latest[source] = int(offset)
-    answers = {}
-    for source, last in latest.items():
-        name, _, partition = source.decode().partition("/")
-        if partition.isdecimal():  # a timer's cause has no partition
-            answers[name, int(partition)] = last
-    return answers
+        source, _, offset = (header(record, CAUSE) or b"").rpartition(b"/")
+        if offset.isdigit() and len(offset) <= _MAX_DIGITS:
+            offsets.setdefault(source, []).append(int(offset))
+    parsed = {_parse_partition(source): numbers for source, numbers in offsets.items()}
+    return {tp: numbers for tp, numbers in parsed.items() if tp is not None}
+
+
+def _parse_partition(source: bytes) -> TopicPartition | None:
+    """Parse `topic/partition`; return None for anything else."""
+    name, _, partition = source.partition(b"/")
+    if not partition.isdigit() or len(partition) > _MAX_DIGITS or not name.isascii():
+        return None
+    return TopicPartition(name.decode(), int(partition))

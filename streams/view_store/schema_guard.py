@@ -10,6 +10,23 @@ from streams.engine.records import Record, position
 from streams.errors import InternalUnreadable
 from topology.declarations import Topic, TopicKind
 
+_LATER_IDS = 10_000
+"""Ids count up by one, so an id further beyond the latest one is of no later version either."""
+
+
+def is_written_by_no_version(topic: Topic, record: Record) -> bool:
+    """Return whether no version of this service can have written a fact or a row.
+
+    A registry gives out any ids, so with a registry only the frame is checked.
+    """
+    if topic.kind not in (TopicKind.FACT, TopicKind.TABLE) or topic.record is None:
+        return False
+    if record.value is None:
+        return topic.kind is TopicKind.FACT
+    id = int.from_bytes(record.value[1:5], "big")
+    has_own_ids = written_id(topic.record) >= FIRST_ID
+    return record.value[:1] != b"\0" or (has_own_ids and id > LATEST_ID + _LATER_IDS)
+
 
 def refuse_newer_schema(topic: Topic, records: Sequence[Record]) -> None:
     """Raise InternalUnreadable for a record whose schema this version does not have.

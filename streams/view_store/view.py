@@ -20,8 +20,9 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.store import Snapshot, Store
 from streams.errors import StoreFailed
 from streams.telemetry.progress import progress
-from streams.view_store.rows import FOLLOWED, verdict_row_key, verdicts_seen
-from streams.view_store.schema_guard import refuse_newer_schema
+from streams.view_store.apply import apply_records, by_topic
+from streams.view_store.input_ends import InputEnds
+from streams.view_store.rows import causes_of, verdict_row_key
 from streams.view_store.source import Source
 from streams.views.changes import WriteBatch
 from streams.views.keys import key
@@ -42,6 +43,7 @@ class View(StoredRows):
     begun_anew: why the store was rebuilt; None if the existing one is used.
     at_once: maximum number of records per step.
     applied, batches, apply_s: records and batches applied, and the seconds this took.
+    skipped: how many of the records only an intruder can have written.
     on_written: called with the keys of the rows that a step has written. Other threads may read
     `positions` and `has_answer`; these never run ahead of the rows.
     """
@@ -57,10 +59,11 @@ class View(StoredRows):
         self._prefix = prefix
         self._clock = clock
         self.at_once = _STEP_RECORDS
-        self.applied = self.batches = 0
+        self.applied = self.batches = self.skipped = 0
         self.apply_s = 0.0
         self.on_written: Callable[[Collection[bytes]], None] = lambda keys: None
         self._source = Source(log, prefix)
+        self._inputs = InputEnds(log, prefix)
         self._store = _open(path)
         self._load()
         self.begun_anew = self._rebuild_reason(self._source)
@@ -83,10 +86,11 @@ class View(StoredRows):
             tp: start if offset is None else int(offset)
             for (tp, start), offset in zip(starts.items(), stored, strict=True)
         }
-        self._answered: dict[tuple[str, int], int] = {}
+        stored_answers = {}
         for _, row in self._store.scan(_ANSWERED):
             topic, partition, offset = orjson.loads(row)
-            self._answered[topic, partition] = offset
+            stored_answers[TopicPartition(topic, partition)] = [offset]
+        self._answered = self._inputs.last_existing(stored_answers)
 
     @property
     def partitions(self) -> Sequence[TopicPartition]:
@@ -109,20 +113,15 @@ class View(StoredRows):
         """
         records = self._reader.poll(timeout_s, self.at_once)
         began = time.perf_counter()
-        rows = WriteBatch(self._store)
-        answers: dict[tuple[str, int], int] = {}
-        for name, group in _by_topic(records).items():
-            topic = self._source.topics[name]
-            refuse_newer_schema(topic, group)
-            if apply := FOLLOWED[topic.name]:
-                apply(topic, group, rows)
-            self._record_answers(verdicts_seen(topic, group), rows, answers)
+        rows, readable = apply_records(self._source.topics, records, self._store)
+        answers = self._record_answers(readable, rows)
         new_positions = self._update_positions(rows)
-        if rows.settle():
+        if rows:
             self._store.write(rows)
             self._answered.update(answers)
             self._positions.update(new_positions)
             self.on_written(rows.keys())
+        self.skipped += len(records) - len(readable)
         if records:
             self.apply_s += time.perf_counter() - began
             self.applied += len(records)
@@ -130,15 +129,18 @@ class View(StoredRows):
         return len(records)
 
     def _record_answers(
-        self,
-        latest: Mapping[tuple[str, int], int],
-        rows: WriteBatch,
-        answers: dict[tuple[str, int], int],
-    ) -> None:
-        for source, offset in latest.items():
-            if offset > answers.get(source, self._answered.get(source, -1)):
-                answers[source] = offset
-                rows[_ANSWERED + key(*source)] = orjson.dumps((*source, offset))
+        self, records: Sequence[Record], rows: WriteBatch
+    ) -> dict[TopicPartition, int]:
+        """Return the last answered offsets that have changed, and add them to the write batch."""
+        offsets: dict[TopicPartition, list[int]] = {}
+        for name, group in by_topic(records).items():
+            for tp, numbers in causes_of(self._source.topics[name], group).items():
+                offsets.setdefault(tp, []).extend(numbers)
+        latest = self._inputs.last_existing(offsets)
+        answers = {tp: n for tp, n in latest.items() if n > self._answered.get(tp, -1)}
+        for tp, offset in answers.items():
+            rows[_ANSWERED + key(*tp)] = orjson.dumps((*tp, offset))
+        return answers
 
     def _update_positions(self, rows: WriteBatch) -> dict[TopicPartition, int]:
         """Return the positions that have changed, and add them to the write batch."""
@@ -189,7 +191,10 @@ class View(StoredRows):
 
     def has_answer(self, position: Position) -> bool:
         """Return whether the verdict or the dead letter of a record was seen."""
-        if self._answered.get((position.topic, position.partition), -1) < position.offset:
+        if (
+            self._answered.get(TopicPartition(position.topic, position.partition), -1)
+            < position.offset
+        ):
             return False
         row = verdict_row_key(position._replace(topic=position.topic.removeprefix(self._prefix)))
         return row is None or self._store.get(row) is not None
@@ -265,10 +270,3 @@ def _open(path: Path) -> Store:
 
 def _position_key(tp: TopicPartition) -> bytes:
     return key("", "position", tp.topic, tp.partition)
-
-
-def _by_topic(records: Sequence[Record]) -> dict[str, list[Record]]:
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.topic, []).append(record)
-    return groups

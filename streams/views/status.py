@@ -35,7 +35,7 @@ class ViewStats(NamedTuple):
 
     apply_s: seconds spent applying records, without waiting.  rebuilds: how often the store was
     rebuilt.  positions: the next offset of each partition to be applied.  rows_bytes: approximate
-    size on disk and in memory.
+    size on disk and in memory.  skipped: records that no processor can have written.
     """
 
     applied: int = 0
@@ -44,3 +44,4 @@ class ViewStats(NamedTuple):
     rebuilds: int = 0
     positions: tuple[tuple[TopicPartition, int], ...] = ()
     rows_bytes: int = 0
+    skipped: int = 0

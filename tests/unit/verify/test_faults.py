@@ -11,7 +11,7 @@ import pytest
 
 from schemas import decode, encode
 from streams.engine.headers import CAUSE
-from streams.engine.records import LogRecord
+from streams.engine.records import LogRecord, TopicPartition
 from streams.replay.violations import ViolationKind
 from tests.unit.verify.played import Played
 from topology import topics
@@ -28,6 +28,7 @@ from topology.declarations import Topic, TopicKind
 from topology.saop import RTES_EVENTS, SAOP_ESCALATIONS, SAOP_LOG, SAOP_TASKS, SAOP_VERDICTS
 from topology.sap import SAP_ACKS, SAP_CACHE, SAP_TASK_STATES
 from topology.summit import SUMMIT_AGENTS, SUMMIT_EVENTS, SUMMIT_RUNS
+from topology.topics import dead_letters_of
 
 SMALL = ("acknowledgements", "sap-seed", "asap-run", "summit-run", "saop-order", "rtes-rewind")
 FACTS = [topic for topic in topics.ALL if topic.kind in (TopicKind.FACT, TopicKind.DEAD_LETTER)]
@@ -344,3 +345,34 @@ def test_a_fact_under_another_cause_is_found(play: Callable[[str], Played]) -> N
     heads = [(n, b"apc.packets/0/1" if n == CAUSE else v) for n, v in record.headers]
     played.put(tp, offset, record._replace(headers=heads))
     assert ViolationKind.NOT_BORNE_OUT in faults(played)
+
+
+@pytest.mark.parametrize(
+    ("topic", "changed"),
+    [
+        (APC_PACKET_STATES, {"key": b"\xff\xfe"}),
+        (APC_PACKET_STATES, {"key": b"\xff\xfe", "value": None}),
+        (APC_PACKET_STATES, {"value": b"\0\xff\xff\xff\xff\1"}),
+        (APC_EVENTS, {"key": b"\xff\xfe"}),
+        (APC_EVENTS, {"value": b"\0\xff\xff\xff\xff\1"}),
+        (APC_EVENTS, {"headers": [(CAUSE, b"apc.packets/0/" + b"9" * 5000)]}),
+        (APC_EVENTS, {"headers": [(CAUSE, b"apc.packets/" + b"9" * 5000 + b"/1")]}),
+        (dead_letters_of(APC_PACKETS), {"headers": [(CAUSE, b"apc.packets/0/" + b"9" * 5000)]}),
+    ],
+)
+def test_what_only_an_intruder_can_have_written_ends_no_verification(
+    topic: Topic, changed: dict[str, Any], play: Callable[[str], Played]
+) -> None:
+    played = play("acknowledgements")
+    record = next(played.places(APC_EVENTS if topic is not APC_PACKET_STATES else topic))[2]
+    tp = TopicPartition(topic.name, 0)
+    forged = record._replace(topic=tp.topic, partition=0, offset=len(played.log.slots(tp)))
+    played.log.slots(tp).append(forged._replace(**changed))
+    place = f"{tp.topic}/0/{forged.offset}"
+    report = played.verify()
+    places = {finding.place for finding in report.findings.shown}
+    assert places & {place, _row_place(record)}
+
+
+def _row_place(record: LogRecord) -> str:
+    return f"{record.topic} {(record.key or b'').decode()}"

@@ -191,7 +191,7 @@ def test_without_a_broker_reads_are_served_and_it_goes_on_later(bench: Bench) ->
 
 
 @pytest.mark.parametrize(
-    "where", ["streams.view_store.view.WriteBatch", "streams.view_store.end_offsets.Ends"]
+    "where", ["streams.view_store.apply.WriteBatch", "streams.view_store.end_offsets.Ends"]
 )
 def test_it_never_dies_in_silence(
     where: str,

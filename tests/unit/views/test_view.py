@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from schemas.catalogue import FIRST_ID
 from streams.engine.records import TopicPartition
 from streams.errors import InternalUnreadable, TopicsMismatch
 from streams.view_store.view import View
@@ -42,7 +43,7 @@ def test_a_view_stops_before_a_fact_of_a_later_version(
 ) -> None:
     bench.send("apc.packets", idea())
     with monkeypatch.context() as patched:
-        patched.setattr("streams.view_store.schema_guard.LATEST_ID", 0)
+        patched.setattr("streams.view_store.schema_guard.LATEST_ID", FIRST_ID - 1)
         with pytest.raises(InternalUnreadable, match="apc"):
             bench.view.catch_up(0)
         assert bench.view.lag() > 0

@@ -1,0 +1,88 @@
+"""Records applied to the rows of a view; what only an intruder can have written is skipped.
+
+Processors write every record of a fact or table topic.  A record there that no processor writes,
+or that a projection cannot apply, must not stop all views for good.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from itertools import count
+
+from streams.engine.records import Record, is_text, position
+from streams.errors import HeadraceError
+from streams.view_store.rows import FOLLOWED
+from streams.view_store.schema_guard import is_written_by_no_version, refuse_newer_schema
+from streams.views.changes import WriteBatch
+from streams.views.reads import RowReader
+from topology.declarations import Topic
+
+_MAX_FAILURES = 20
+"""Records of one step that are skipped because a projection raises."""
+_log = logging.getLogger("streams.views.apply")
+
+
+def apply_records(
+    topics: Mapping[str, Topic], records: Sequence[Record], store: RowReader
+) -> tuple[WriteBatch, Sequence[Record]]:
+    """Return the rows that the records change, and the records without the skipped ones.
+
+    topics: by full name.  Raises InternalUnreadable before a record of a later version, and what a
+    projection raises when many records fail: that is a defect of this version.
+    """
+    readable = [record for record in records if not _is_unreadable(topics[record.topic], record)]
+    for failures in count():
+        try:
+            return _apply(topics, readable, store), readable
+        except (HeadraceError, MemoryError):
+            raise
+        except Exception as exc:
+            if not readable or failures >= _MAX_FAILURES:
+                raise
+            index = _first_failing(topics, readable, store)
+            _log.warning("%s is skipped: it cannot be applied: %r", position(readable[index]), exc)
+            del readable[index]
+    raise AssertionError("count() has no end")
+
+
+def by_topic(records: Sequence[Record]) -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.topic, []).append(record)
+    return groups
+
+
+def _apply(topics: Mapping[str, Topic], records: Sequence[Record], store: RowReader) -> WriteBatch:
+    rows = WriteBatch(store)
+    for name, group in by_topic(records).items():
+        topic = topics[name]
+        refuse_newer_schema(topic, group)
+        if apply := FOLLOWED[topic.name]:
+            apply(topic, group, rows)
+    return rows.settle()
+
+
+def _first_failing(topics: Mapping[str, Topic], records: Sequence[Record], store: RowReader) -> int:
+    """Return the index of the first record without which all before it can be applied."""
+    low, high = 0, len(records)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            _apply(topics, records[:middle], store)
+            low = middle
+        except (HeadraceError, MemoryError):
+            raise
+        except Exception:
+            high = middle
+    return low
+
+
+def _is_unreadable(topic: Topic, record: Record) -> bool:
+    """Return whether a record's key is no text, or its value is of no version of this service."""
+    if FOLLOWED[topic.name] is None:
+        return False
+    unreadable = not is_text(record.key) or is_written_by_no_version(topic, record)
+    if unreadable:
+        _log.warning("%s is skipped: no processor writes such a %s", position(record), topic.record)
+    return unreadable
