@@ -1,9 +1,12 @@
-"""Reading batches whose header names are not UTF-8.
+"""Reading batches whose header names are not UTF-8, or that inflate without bound.
 
 On the wire a header's name is any bytes, and brokers accept them.  aiokafka raises on such a name
 each time it fetches the batch, so one record would stop its partition for good.  Here the
 batch is read again, and the record has no headers: no client can return them, so workers and
 all other readers see the same.
+
+What is too large when it is inflated is replaced (`inflation`), and a fetch is handed over in
+parts, so that many batches below that bound are not in memory at once.
 """
 
 from __future__ import annotations
@@ -18,7 +21,11 @@ from aiokafka.record.default_records import _DefaultRecordBatchPy
 from aiokafka.record.memory_records import MemoryRecords, _MemoryRecordsPy
 from aiokafka.record.util import decode_varint
 
+from streams.engine.faust_host.inflation import replace_bombs
+
 _LENGTH_AT, _ATTRIBUTES_AT = 8, 21
+PART_BYTES = 8 << 20
+"""Bytes of keys and values that are handed over at once of a partition, one record at least."""
 _COMPRESSION = 0x07
 _TO_ASCII = bytes(n if n < 128 else ord("?") for n in range(256))
 
@@ -27,14 +34,36 @@ def install() -> None:
     """Replace aiokafka's classes, which its fetcher looks up by name."""
     fetcher.MemoryRecords = FetchedBatches
     fetcher.PartitionRecords = PartitionRecords
+    fetcher.FetchResult = FetchResult
 
 
 class FetchedBatches(MemoryRecords):
     """The batches fetched of one partition, with their bytes."""
 
     def __init__(self, data: bytes) -> None:
-        super().__init__(data)
-        self.data = data
+        self.data = replace_bombs(data)
+        super().__init__(self.data)
+
+
+class FetchResult(fetcher.FetchResult):
+    """The rest of one fetch of a partition; it is handed over in parts."""
+
+    _partition_records: Any
+
+    def getall(self, max_records: int | None = None) -> list[Any]:
+        """Return records up to `PART_BYTES`, and leave the rest for the next call."""
+        tp, records, size = self._topic_partition, list[Any](), 0
+        if not self.check_assignment(tp) or not self.has_more():
+            return records
+        for record in self._partition_records:
+            records.append(record)
+            size += len(record.key or b"") + len(record.value or b"")
+            if size >= PART_BYTES or len(records) == max_records:
+                self._update_position()
+                return records
+        self._update_position()
+        self._partition_records = None
+        return records
 
 
 class PartitionRecords(fetcher.PartitionRecords):

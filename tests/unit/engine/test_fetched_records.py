@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams.engine.faust_host.records import FetchedBatches, PartitionRecords
+from streams.engine.faust_host.records import FetchedBatches, FetchResult, PartitionRecords
 from streams.engine.records import Output
 from tests.e2e.raw_records import batch, raw_name
 
@@ -71,3 +71,37 @@ def test_what_was_aborted_stays_out() -> None:
 def test_sound_batches_are_read_as_ever() -> None:
     data, sent = fetched(("good", 0), ("good", 0))
     assert [list(r.headers) for r in read(data)] == [PLAIN] * len(sent)
+
+
+def test_many_batches_below_the_bound_are_handed_over_in_parts() -> None:
+    tp = TopicPartition("t", 0)
+    data, sent = fetched(*[("good", 0)] * 4)
+    records = PartitionRecords(tp, FetchedBatches(data), [], 0, None, None, False, READ_COMMITTED)
+    result = FetchResult(tp, assignment=_Assigned(), partition_records=records, backoff=0)
+    size = len(sent[0].key or b"") + len(sent[0].value or b"")
+    parts = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("streams.engine.faust_host.records.PART_BYTES", 7 * size)
+        while result.has_more():
+            parts.append([record.offset for record in result.getall()])
+    assert parts == [list(range(7)), list(range(7, 14)), list(range(14, 20))]
+
+
+class _Assigned:
+    """An assignment that is in force, of a partition whose position nobody asks for."""
+
+    def __init__(self) -> None:
+        self.active, self.consumed = True, 0
+
+    def state_value(self, tp: TopicPartition) -> _Assigned:
+        return self
+
+    has_valid_position = True
+    paused = False
+
+    @property
+    def position(self) -> int:
+        return self.consumed
+
+    def consumed_to(self, offset: int) -> None:
+        self.consumed = offset

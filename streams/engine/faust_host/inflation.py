@@ -1,0 +1,132 @@
+"""A bound on what a fetched batch of records may inflate to.
+
+Brokers bound the compressed size of a batch only, and 10 KB of zstd can be 300 MB.  A batch beyond
+the bound is replaced, before the client inflates it, by one of records without content: each of
+them becomes a dead letter that names its position, and the partition goes on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import logging
+import struct
+from collections.abc import Callable
+
+import cramjam
+from aiokafka.codec import _detect_xerial_stream
+from aiokafka.record.default_records import _DefaultRecordBatchPy as Batch
+from aiokafka.record.memory_records import _MemoryRecordsPy
+from aiokafka.record.util import encode_varint
+
+log = logging.getLogger(__name__)
+
+INFLATED_BYTES = 64 << 20
+"""What a batch may inflate to; librdkafka, which all other readers use, bounds zstd alike."""
+MAX_EMPTY_RECORDS = 1_000_000
+"""Records of one batch that get a dead letter each; the rest of it is passed over."""
+_LENGTH_AT, _ATTRIBUTES_AT = 8, 21
+_CHUNK = 1 << 20
+_XERIAL_HEADER = 16
+
+
+def replace_bombs(data: bytes, bound: int = INFLATED_BYTES) -> bytes:
+    """Return the batches, with those that inflate to more than `bound` bytes replaced."""
+    batches, parts, replaced, end = _MemoryRecordsPy(data), [], False, 0
+    while batches.has_next():
+        raw = bytes(batches._next_slice)
+        is_bomb = _is_bomb(raw, bound)
+        parts.append(_without_content(raw) if is_bomb else raw)
+        replaced |= is_bomb
+        end += len(raw)
+        batches.next_batch()
+    return b"".join(parts) + data[end:] if replaced else data
+
+
+def _is_bomb(raw: bytes, bound: int) -> bool:
+    if raw[16] < 2:
+        return False  # brokers convert or refuse these old formats
+    codec = struct.unpack_from(">h", raw, _ATTRIBUTES_AT)[0] & Batch.CODEC_MASK
+    body = raw[Batch.HEADER_STRUCT.size :]
+    if codec not in _EXCEEDS or len(body) * _MAX_RATIOS.get(codec, bound) <= bound:
+        return False
+    return _EXCEEDS[codec](body, bound)
+
+
+def _gzip_exceeds(body: bytes, bound: int) -> bool:
+    size = 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(body)) as stream:
+            while size <= bound and (chunk := stream.read(_CHUNK)):
+                size += len(chunk)
+    except (OSError, EOFError):
+        return False  # it is corrupt, which the client reports
+    return size > bound
+
+
+def _snappy_exceeds(body: bytes, bound: int) -> bool:
+    """Sum the sizes that the blocks state; a block cannot inflate to more than it states."""
+    if not _detect_xerial_stream(body):
+        return cramjam.snappy.decompress_raw_len(body) > bound
+    size, start = 0, _XERIAL_HEADER
+    while start < len(body):
+        (length,) = struct.unpack_from(">i", body, start)
+        block = body[start + 4 : start + 4 + length]
+        size += cramjam.snappy.decompress_raw_len(block)
+        start += 4 + len(block)
+    return size > bound
+
+
+def _lz4_exceeds(body: bytes, bound: int) -> bool:
+    return _overflows(cramjam.lz4.decompress_into, body, bound)
+
+
+def _zstd_exceeds(body: bytes, bound: int) -> bool:
+    return _overflows(cramjam.zstd.decompress_into, body, bound)
+
+
+def _overflows(inflate: Callable[[bytes, bytearray], int], body: bytes, bound: int) -> bool:
+    """Inflate into a buffer of `bound` bytes; its pages take no memory until they are written."""
+    try:
+        inflate(body, bytearray(bound))
+    except cramjam.DecompressionError as exc:
+        return "failed to write whole buffer" in str(exc)
+    return False
+
+
+_EXCEEDS = {
+    Batch.CODEC_GZIP: _gzip_exceeds,
+    Batch.CODEC_SNAPPY: _snappy_exceeds,
+    Batch.CODEC_LZ4: _lz4_exceeds,
+    Batch.CODEC_ZSTD: _zstd_exceeds,
+}
+_MAX_RATIOS = {Batch.CODEC_GZIP: 1040, Batch.CODEC_LZ4: 256}
+"""The most that these formats can compress; smaller batches need no check."""
+
+
+def _without_content(raw: bytes) -> bytes:
+    """Return the batch uncompressed, with its offsets and as many records, all of them empty."""
+    header = bytearray(raw[: Batch.HEADER_STRUCT.size])
+    batch = Batch(raw)
+    log.error(
+        "%d records from offset %d on inflate to more than %d bytes: each becomes a dead letter",
+        batch._num_records,
+        batch.base_offset,
+        INFLATED_BYTES,
+    )
+    count = min(batch._num_records, MAX_EMPTY_RECORDS)
+    body = b"".join(map(_empty_record, range(count)))
+    struct.pack_into(">i", header, _LENGTH_AT, len(header) - _LENGTH_AT - 4 + len(body))
+    struct.pack_into(">h", header, _ATTRIBUTES_AT, batch.attributes & ~Batch.CODEC_MASK)
+    struct.pack_into(">i", header, len(header) - 4, count)
+    return bytes(header) + body
+
+
+def _empty_record(delta: int) -> bytes:
+    """Return a record with an empty value: a missing one would withdraw what its key names."""
+    fields = bytearray(b"\0\0")  # attributes, time
+    encode_varint(delta, fields.append)
+    fields += b"\1\0\0"  # no key, a value of no bytes, no headers
+    record = bytearray()
+    encode_varint(len(fields), record.append)
+    return bytes(record + fields)
