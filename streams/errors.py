@@ -31,6 +31,7 @@ HeadraceError
     ├── SchemasMismatch     the schema registry lacks schemas, or refuses them
     ├── PositionsLost       a task does not know from where to resume reading
     ├── InputTruncated      records were deleted before a task had read them
+    ├── RestoreStalled      the log has lost records while a task was restored from them
     ├── InternalUnreadable  a processor's output, probably a later version's, is unreadable
     ├── StoreFailed         RocksDB failed
     ├── StateLocked         another process uses the state directory
@@ -287,6 +288,10 @@ class InputTruncated(InfrastructureError):
     default_advice = (
         "Raise the topic's retention; `headrace topics accept-gap TOPIC PARTITION` goes on without."
     )
+
+
+class RestoreStalled(InfrastructureError):
+    default_advice = "The restore begins again; see whether Kafka elects unclean leaders."
 
 
 class InternalUnreadable(InfrastructureError):

@@ -24,8 +24,9 @@ from streams.engine.log import Log, Pace, Reader
 from streams.engine.processor import AvroValue, Made
 from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, row_of, store_key
+from streams.engine.stall import StallCheck
 from streams.engine.store import Store
-from streams.errors import BrokerUnavailable, InternalUnreadable, StoreFailed
+from streams.errors import BrokerUnavailable, InternalUnreadable, RestoreStalled, StoreFailed
 from streams.telemetry.progress import reading
 from topology.declarations import ProcessorDeclaration, Table
 from topology.keys import partition_of, split
@@ -80,7 +81,7 @@ class GlobalTables:
         self._store, self._positions = self._open_store(self._current_identity)
         try:
             self._catch_up()
-        except StoreFailed as exc:  # a corrupt block shows only when it is read
+        except (StoreFailed, RestoreStalled) as exc:  # a corrupt block shows when it is read
             self._warn_rebuild(exc)
             self._discard()
             self._store, self._positions = Store(self._path), dict(self._log.starts(self._tps))
@@ -95,11 +96,13 @@ class GlobalTables:
             for row_key, _ in self._store.scan(prefix):
                 self._changed_keys[name][row_key.removeprefix(prefix).decode()] = None
         with reading("read copied tables", self._positions, ends) as report:
+            stall = StallCheck(self._log, ends)
             while any(self._reader.position(tp) < end for tp, end in ends.items()):
                 self.poll(_POLL_S)
+                stall.check(self._reader.position)
                 report(self._reader.position)
 
-    def _warn_rebuild(self, why: StoreFailed) -> None:
+    def _warn_rebuild(self, why: StoreFailed | RestoreStalled) -> None:
         log.warning("the copies at %s are built anew: %s", self._path, why)
 
     def _discard(self) -> None:

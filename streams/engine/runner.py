@@ -34,6 +34,7 @@ class TaskRunner:
 
     ready: fetched records may be put.  sought: the consumer has sought the task's positions.
     epoch: the number of resumptions; records fetched in an earlier epoch are dropped.
+    failed_commit: whether the commit in flight has failed.
     told: the consumer's positions and the log's ends as last reported to the task.
     """
 
@@ -43,6 +44,7 @@ class TaskRunner:
         self.sought = False
         self.epoch = 0
         self.commits = 0
+        self.failed_commit = False
         self.told: dict[TopicPartition, tuple[int, int]] = {}
         self._opened = False
         self._thread = ThreadPoolExecutor(1, f"task-{task.partition}")
@@ -180,7 +182,9 @@ class TaskRunner:
     async def settle(self) -> None:
         """Wait for the commit in flight.  Shielded: a cancelled wait must not lose its outcome."""
         if self._inflight is not None:
+            self.failed_commit = True
             await asyncio.shield(self._inflight)
+            self.failed_commit = False
             self._inflight = None
             self.task.mark_committed()
             self.commits += 1

@@ -21,6 +21,7 @@ from streams.engine.log import Log, Reader
 from streams.engine.processor import Timer
 from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes
+from streams.engine.stall import StallCheck
 from streams.engine.store import Store
 from streams.engine.work import due_ms, timer_of
 from streams.errors import InternalUnreadable, StoreFailed
@@ -140,8 +141,10 @@ class State:
                 reading(f"restore task {self._partition}", starts, targets) as report,
                 self._log.reader(starts) as reader,
             ):
+                stall = StallCheck(self._log, targets)
                 while lagging and not (stopping and stopping.is_set()):
                     records = reader.poll(0.1)
+                    stall.check(reader.position)
                     count += len(records)
                     self._apply_records(records, reader, lagging)
                     lagging = {tp for tp in lagging if reader.position(tp) < ends[tp]}

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams.engine import merge
+from streams.engine.batch_limit import BatchLimit
 from streams.engine.gate import Gate
 from streams.engine.global_tables import GlobalTables
 from streams.engine.log import Log
@@ -132,6 +133,7 @@ class Task:
         self._gate = Gate(source, self.tps, clock)
         self._poison = PoisonLimit(partition)
         self._skew_warned_ms = 0
+        self.batch_limit = BatchLimit()
         self.restored = 0
         self.restore_s = 0.0
         self._store_bytes = 0
@@ -242,7 +244,8 @@ class Task:
     def next_batch(self) -> Batch | None:
         """Decide buffered records; return None when there is nothing to decide now."""
         nonempty = [share for share in self._shares if any(b.records for b in share[1])]
-        quota = max(1, self._settings.batch // max(1, len(nonempty)))
+        records = self.batch_limit.records(self._settings.batch)
+        quota = max(1, records // max(1, len(nonempty)))
         work = [
             (p, taken)
             for p, buffers in nonempty
@@ -308,7 +311,7 @@ class Task:
     def fire(self, limit_ms: int) -> Batch | None:
         """Fire timers due at `limit_ms` in a separate cycle.  Only with nothing in flight."""
         with self._state.locating():
-            due = self._state.due(limit_ms, self._settings.batch)
+            due = self._state.due(limit_ms, self.batch_limit.records(self._settings.batch))
         if not due:
             return None
         cycle, start = Batch(records=len(due), timers=True), time.perf_counter()
@@ -381,6 +384,7 @@ class Task:
     def mark_committed(self) -> None:
         """Note that the commit in flight is done and stored."""
         self._pending = {}
+        self.batch_limit.count_commit()
         self._decided = dict(self._positions.next)
 
     def committed_offsets(self) -> dict[TopicPartition, int]:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
+from streams.engine.batch_limit import BatchLimit
 from streams.engine.metrics import TaskMeasurements
 from streams.engine.records import TopicPartition
 from streams.engine.runner import Seek, TaskRunner
@@ -21,6 +22,7 @@ from streams.errors import (
     CommitFailed,
     Fenced,
     HeadraceError,
+    RestoreStalled,
     StoreFailed,
 )
 from streams.telemetry.logs import fields
@@ -28,7 +30,7 @@ from streams.telemetry.logs import fields
 log = logging.getLogger(__name__)
 
 Confirm = Callable[[], Awaitable[bool]]
-_REOPENABLE = (Fenced, CommitFailed, BrokerUnavailable, StoreFailed)
+_REOPENABLE = (Fenced, CommitFailed, BrokerUnavailable, RestoreStalled, StoreFailed)
 """Errors that opening again can cure.  All others stop the worker."""
 _MAX_FAILURES = 20
 _FIRST_PAUSE_S = 0.2
@@ -50,6 +52,7 @@ class TaskSet:
         self._make = make
         self._supervisors: dict[int, asyncio.Task[None]] = {}
         self._closing: dict[int, asyncio.Future[None]] = {}
+        self._batch_limits: dict[int, BatchLimit] = {}
         self._generation = 0
         self.assignments = 0
 
@@ -122,6 +125,7 @@ class TaskSet:
             if runner is None:
                 await self._wait_closed(number)
                 runner = self.runners[number] = TaskRunner(self._make(number))
+                runner.task.batch_limit = self._batch_limits.setdefault(number, BatchLimit())
             commits = runner.commits
             try:
                 await self._run(number, runner, seek)
@@ -132,6 +136,8 @@ class TaskSet:
                     self.on_reopen(exc)
                 if runner.commits > commits:
                     failures, pause = 0, _FIRST_PAUSE_S
+                if runner.failed_commit:
+                    runner.task.batch_limit.shrink()
                 is_away = isinstance(exc, BrokerUnavailable) and not isinstance(exc, BrokerRefuses)
                 failures += not is_away
                 if failures > _MAX_FAILURES:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping
 
+from streams.engine.batch_limit import BatchLimit
 from streams.engine.records import TopicPartition
 from streams.engine.task import Batch
 from streams.errors import RegistryUnavailable
@@ -46,6 +47,7 @@ class FakeTask:
 
     def __init__(self, partition: int = 0, todo: int = 0) -> None:
         self.partition = partition
+        self.batch_limit = BatchLimit()
         self.tps = {TP: None}
         self.stopping = threading.Event()
         self.todo = todo

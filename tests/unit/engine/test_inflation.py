@@ -27,7 +27,7 @@ BOUND = 1 << 20
 
 
 def bomb(codec: int, size: int, records: int = 1) -> bytes:
-    """A batch as an intruder makes it: its body inflates to `size` zeros."""
+    """Return a batch as an intruder makes it: its body inflates to `size` zeros."""
     outputs = [Output("t", b"k", b"v")] * records
     header = bytearray(batch(outputs, 0)[:61])
     body = ENCODERS[codec](bytes(size))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,6 +71,10 @@ def _no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "_LONGEST_PAUSE_S", 0.004)
 
 
+def _has_made(host: Host, count: int) -> bool:
+    return len(host.made) == count
+
+
 def run(test: Coroutine[Any, Any, None]) -> None:
     asyncio.run(test)
 
@@ -108,6 +113,24 @@ def test_a_failed_commit_closes_the_task_and_opens_another() -> None:
         await host.ready(0)
         assert first.calls[-1] == "close"
         assert host.failures == []
+        await host.set.close()
+
+    run(test())
+
+
+def test_a_failed_commit_halves_the_batches_of_the_next_task() -> None:
+    async def test() -> None:
+        host = Host()
+        await host.assign(0)
+        await host.ready(0)
+        for count in (2, 3):
+            task = host.made[-1]
+            task.commit_errors = [Fenced("x")]
+            task.todo = 1
+            host.set.runners[0].wake()
+            await until(partial(_has_made, host, count))
+            await host.ready(0)
+        assert host.made[-1].batch_limit.records(1000) == 250
         await host.set.close()
 
     run(test())
