@@ -7,13 +7,13 @@ import json
 import math
 import re
 import uuid
-from functools import lru_cache
 from typing import Any, NoReturn
 
 import orjson
 import rfc8785
 
 from schemas.problems import ShapeError
+from schemas.text_cache import cache_short
 
 MAX_SAFE_INTEGER = 2**53 - 1
 
@@ -89,7 +89,7 @@ def sha256_hex(data: bytes) -> str:
 _URL = uuid.NAMESPACE_URL.bytes
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def uuid5_url(name: str) -> str:
     """Return the UUIDv5 of a name in the URL namespace, in lower case (RFC 9562, section 5.5).
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
+from schemas.text_cache import cache_short
 from topology.declarations import KeyOf, Topic
 
 _UINT32 = 0xFFFFFFFF
@@ -88,7 +88,7 @@ def murmur2(key: bytes) -> int:
     return h ^ h >> 15
 
 
-@lru_cache(maxsize=1 << 12)
+@cache_short(1 << 12)
 def partition_of(key: bytes, partitions: int) -> int:
     """Return the partition of a record key, as Java's default partitioner computes it."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

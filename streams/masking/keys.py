@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import lru_cache
 from typing import NamedTuple
 
+from schemas.text_cache import cache_short
 from streams.masking import vocabulary
 
 _PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
@@ -61,7 +61,7 @@ def _role(key: str, form: str, last: str) -> Role:
     return Role.PLAIN
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def _classify(key: str) -> Key:
     form = key.lower().translate(_SEPARATORS)
     last = re.split(r"[_.-]+", key.lower().strip("_.-"))[-1]

@@ -6,8 +6,9 @@ another unless its parts are.  Numbers take eight bytes, with the sign bit flipp
 
 from __future__ import annotations
 
-from functools import lru_cache
 from struct import Struct
+
+from schemas.text_cache import cache_short
 
 _SIGN = 1 << 63
 
@@ -21,7 +22,7 @@ def _number(number: int) -> bytes:
     return (number + _SIGN).to_bytes(8, "big")
 
 
-@lru_cache(maxsize=1 << 12)
+@cache_short(1 << 12)
 def _text(text: str) -> bytes:
     return text_key(text)
 

@@ -31,13 +31,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from schemas import Undecodable, decode_many
 from schemas.rtes.models import NAMES
+from schemas.text_cache import cache_short
 from streams.engine.records import Record, position
 from streams.protocols.saop.queries import sessions
 from streams.views.changes import WriteBatch
@@ -71,7 +71,7 @@ ESCALATION_FILTERS = {
 
 _log = logging.getLogger("streams.views.saop.rows")
 
-prefix = lru_cache(maxsize=1 << 12)(key)
+prefix = cache_short(1 << 12)(key)
 """The key prefix of rows, cached because rows come in runs."""
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from schemas.text_cache import cache_short
 from streams.protocols.sap.constitution.checks import (
     CACHED,
     FINAL,
@@ -110,7 +110,7 @@ class Constitution:
         return _match(self, normalised(text))
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def _match(constitution: Constitution, text: str) -> ConstraintMatch | None:
     for entry in constitution.constraints:
         for pattern in entry.match:

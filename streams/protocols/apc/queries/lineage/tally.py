@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import lru_cache
 from operator import sub
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import orjson
 
 from schemas.decimals import difference, format_plain
 from schemas.decimals import total as exact_sum
+from schemas.text_cache import cache_short
 from streams.protocols.apc.queries.lineage.entry import (
     ADDED,
     EVERYTHING,
@@ -80,7 +80,7 @@ class Prefixes(NamedTuple):
     mode: bytes
 
 
-@lru_cache(maxsize=1 << 12)
+@cache_short(1 << 12)
 def _prefixes(universe: Universe) -> Prefixes:
     return Prefixes(*(key(f"lineage {name}", *universe) for name in Prefixes._fields))
 
