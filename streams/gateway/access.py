@@ -8,8 +8,9 @@ from streams.access.callers import OPEN, AccessRule, Role
 from streams.api.route import Produce, Route, SyncCommand
 from streams.gateway import registry
 from streams.gateway.descriptions import DESCRIPTIONS
+from streams.gateway.endpoints import Endpoint
 from streams.gateway.live_tail.route import PATH as STREAM
-from streams.gateway.paths import Paths
+from streams.gateway.paths import Paths, RouteEntry
 from streams.ingress.senders import SENDERS
 from streams.routes.table import ROUTES
 
@@ -48,9 +49,15 @@ def list_access_rules() -> Iterable[tuple[str, str, AccessRule]]:
         yield method, path, need
 
 
-def index_access_rules() -> Paths[AccessRule]:
-    """Return the access rules by method and path; a path without one needs any token."""
-    rules: Paths[AccessRule] = Paths()
-    for method, path, need in list_access_rules():
-        rules.add(method, path, need)
-    return rules
+def index_routes(endpoints: Mapping[tuple[str, str], Endpoint]) -> Paths:
+    """Return the route table: the access rule of each method and path, and its endpoint if any.
+
+    A path that is not in it needs any token.  Raises AssertionError for an endpoint without a rule.
+    """
+    rules = {(method, path): rule for method, path, rule in list_access_rules()}
+    assert endpoints.keys() <= rules.keys(), "every endpoint needs an access rule"
+    paths = Paths()
+    for (method, path), rule in rules.items():
+        paths.add(method, RouteEntry(path, rule, endpoints.get((method, path))))
+    paths.add("HEAD", RouteEntry(STREAM, rules["GET", STREAM], None))  # it would not end
+    return paths

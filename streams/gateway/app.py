@@ -8,26 +8,25 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache, partial
 
 from fastapi import FastAPI
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
 from streams.access.tokens import TokenFile
 from streams.api import asyncapi
-from streams.api.problems import no_route, problem
 from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.gateway import openapi, registry, service
+from streams.gateway.access import index_routes
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
 from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.endpoints import Endpoint, make_endpoint
 from streams.gateway.guard import Guard
-from streams.gateway.http_response import make_response, make_text_response
-from streams.gateway.live_tail import TailHub, router
+from streams.gateway.http_response import make_text_response
+from streams.gateway.live_tail import PATH as STREAM
+from streams.gateway.live_tail import TailHub, make_follow, router
 from streams.gateway.metrics import Metrics, Sources
-from streams.gateway.middleware import GatewayMiddleware, allowed_methods
-from streams.gateway.paths import Paths
+from streams.gateway.middleware import GatewayMiddleware
 from streams.gateway.view_protocol import ViewProtocol
 from streams.protocols.queries import QUERIES
 from streams.registry.ids import RegistryIds
@@ -67,13 +66,12 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=_lifespan(gateway, hub),
     )
-    direct, templates = _add_routes(app, gateway, ids)
+    endpoints = _index_endpoints(app, gateway, ids)
     if hub is not None:
-        app.include_router(router(hub, guard.is_token_valid), tags=["rtes"])
-    app.add_middleware(
-        GatewayMiddleware, gateway=gateway, guard=guard, direct=direct, templates=templates
-    )
-    app.add_exception_handler(HTTPException, _handle_http_exception)
+        app.include_router(router(hub), tags=["rtes"])  # for its description in OpenAPI only
+        endpoints["GET", STREAM] = make_follow(hub, guard.is_token_valid)
+    paths = index_routes(endpoints)
+    app.add_middleware(GatewayMiddleware, gateway=gateway, guard=guard, paths=paths)
     return app
 
 
@@ -131,14 +129,10 @@ def _lifespan(
     return lifespan
 
 
-def _add_routes(
+def _index_endpoints(
     app: FastAPI, gateway: Gateway, ids: RegistryIds | None
-) -> tuple[Paths[Endpoint], dict[Endpoint, str]]:
-    """Add the routes to the app; return them by path, and the templates by endpoint.
-
-    The middleware calls the endpoints directly; the framework has them for methods that a path does
-    not allow.
-    """
+) -> dict[tuple[str, str], Endpoint]:
+    """Return the endpoints by method and path template; the middleware calls them directly."""
     endpoints = [(route.method, route.template, make_endpoint(gateway, route)) for route in ROUTES]
     endpoints += [
         ("GET", "/healthz", service.healthz()),
@@ -157,11 +151,7 @@ def _add_routes(
         *(each for side in QUERIES if side.endpoints for each in side.endpoints(gateway)),
         *registry.endpoints(gateway, ids),
     ]
-    direct: Paths[Endpoint] = Paths()
-    for method, template, answer in endpoints:
-        app.router.add_route(template, answer, [method], include_in_schema=False)
-        direct.add(method, template, answer)
-    return direct, {answer: template for _, template, answer in endpoints}
+    return {(method, template): answer for method, template, answer in endpoints}
 
 
 def _make_document_endpoint(build: Callable[[], bytes]) -> Endpoint:
@@ -172,18 +162,3 @@ def _make_document_endpoint(build: Callable[[], bytes]) -> Endpoint:
         return make_text_response(200, text())
 
     return answer
-
-
-async def _handle_http_exception(request: Request, exc: Exception) -> HttpResponse:
-    """Answer a request that the framework itself refuses."""
-    status = exc.status_code if isinstance(exc, HTTPException) else 500
-    path, allowed = request.scope["path"], allowed_methods(request.scope)
-    if status == 405:
-        detail = f"the path takes {', '.join(allowed)}, not {request.method}"
-        answer = registry.refusal(path, status, detail) or make_response(no_route(detail, allowed))
-        answer.headers["allow"] = ", ".join(allowed)
-        return answer
-    if status == 404:
-        detail = f"there is no {path}"
-        return registry.refusal(path, status, detail) or make_response(no_route(detail, ()))
-    return make_response(problem(status, "the request was refused"))

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
 
 from streams.api.media import JSON_TYPES
-from streams.api.problems import Response, error_response, no_route, outcome_unknown
+from streams.api.problems import Response, error_response, outcome_unknown
 from streams.api.route import (
     AwaitVerdicts,
     Call,
@@ -36,7 +36,7 @@ from streams.gateway.request_parts import read_body, read_headers, read_query
 from streams.ingress import senders
 from streams.routes.past import as_of_call
 from streams.routes.produce import Sending, accepted, command_response, sending_of, trace_of
-from streams.routes.table import MatchedRoute, check_after, match, match_request
+from streams.routes.table import MatchedRoute, check_after, match_request
 from streams.views.parse import parse_position
 from topology.declarations import Topic
 
@@ -46,10 +46,8 @@ _RETRY_ADVICE = "Send again with the same id."
 
 def make_endpoint(gateway: Gateway, route: Route) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        ids = match(route.template, request.scope["path"])
-        if ids is None:
-            return make_response(no_route("the path is not UTF-8", ()))
-        return await _dispatch(gateway, match_request(route, ids, read_query(request)), request)
+        matched = match_request(route, request.path_params, read_query(request))
+        return await _dispatch(gateway, matched, request)
 
     return with_problems(answer)
 

@@ -15,10 +15,11 @@ from streams.access.tokens import TokenFile
 from streams.api.problems import problem
 from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
-from streams.gateway.access import ANY_TOKEN, index_access_rules
+from streams.gateway.access import ANY_TOKEN
 from streams.gateway.caller import get_caller, set_caller
 from streams.gateway.http_response import RETRY_AFTER
 from streams.gateway.live_tail.route import PATH as STREAM
+from streams.gateway.paths import RouteMatch
 from streams.settings import Settings
 
 ORIGIN_FOREIGN = "origin_foreign"
@@ -30,7 +31,6 @@ class Guard:
 
     def __init__(self, tokens: TokenFile | None, settings: Settings) -> None:
         self._tokens = tokens
-        self._rules = index_access_rules()
         self._limits = {
             True: settings.gateway_principal_streams,
             False: settings.gateway_principal_requests,
@@ -38,19 +38,21 @@ class Guard:
         self._active: Counter[tuple[str | None, bool]] = Counter()
 
     @contextmanager
-    def admit(self, scope: Scope) -> Iterator[Caller | None]:
+    def admit(self, scope: Scope, match: RouteMatch) -> Iterator[Caller | None]:
         """Check the caller of a request and count the request until it is answered.
 
         Raises Unauthenticated, Forbidden, and Refused (429) if a principal has too many requests.
         """
-        rule = self._rules.find(scope["method"], scope["path"]) or ANY_TOKEN
+        entry = match.entry
+        rule = ANY_TOKEN if entry is None else entry.rule
         if self._tokens is None:
             _check_origin(scope)
         if self._tokens is None or rule.is_open:
             yield None
             return
         caller = self._authenticate(self._tokens, scope, rule)
-        with set_caller(caller), self._count_request(caller, scope["path"] == STREAM):
+        is_stream = entry is not None and entry.template == STREAM
+        with set_caller(caller), self._count_request(caller, is_stream):
             yield caller
 
     def _authenticate(self, tokens: TokenFile, scope: Scope, rule: AccessRule) -> Caller | None:

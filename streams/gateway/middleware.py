@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
-from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streams.api.problems import error_response, no_route, problem
 from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
+from streams.gateway import registry
 from streams.gateway.context import Gateway
-from streams.gateway.endpoints import Endpoint
 from streams.gateway.guard import Guard
 from streams.gateway.http_response import make_response
-from streams.gateway.limits import EXEMPT, MAX_HEAD
-from streams.gateway.paths import Paths
+from streams.gateway.limits import MAX_HEAD
+from streams.gateway.paths import Paths, RouteMatch
 from streams.gateway.request_ids import HEADER, REQUEST_IDS, RequestIds, read_request_ids
 from streams.routes.table import ROUTES, parameters_of
 from streams.telemetry import logs
@@ -34,26 +32,17 @@ _PARAMETER_NAMES = {p.name for route in ROUTES for p in parameters_of(route)} | 
 
 
 class GatewayMiddleware:
-    """The outermost ASGI middleware.
+    """The outermost ASGI middleware, which also calls the endpoints.
 
-    direct: endpoints that are called from here; the framework handles the others.
-    templates: route templates by endpoint, for the metrics.
-    Paths stay percent-encoded for the routes, so that an id may contain a slash.
+    app: handles the lifespan; it gets no request.
+    Paths are matched percent-encoded, so that an id may contain a slash.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        gateway: Gateway,
-        guard: Guard,
-        direct: Paths[Endpoint],
-        templates: Mapping[Endpoint, str],
-    ) -> None:
+    def __init__(self, app: ASGIApp, gateway: Gateway, guard: Guard, paths: Paths) -> None:
         self._app = app
         self._gateway = gateway
         self._guard = guard
-        self._direct = direct
-        self._templates = templates
+        self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -63,10 +52,11 @@ class GatewayMiddleware:
         request_ids = read_request_ids(scope["headers"])
         before, context = REQUEST_IDS.set(request_ids), logs.CONTEXT.set(request_ids.ids)
         recorder = ResponseRecorder(request_ids, send)
-        exempt = scope["path"] in EXEMPT
+        match = self._paths.match(scope["method"], scope["path"])
+        exempt = match.exempt
         self._gateway.in_flight += 0 if exempt else 1
         try:
-            await self._respond(scope, receive, recorder, exempt)
+            await self._respond(scope, receive, recorder, match)
         finally:
             self._gateway.in_flight -= 0 if exempt else 1
             self._log_request(scope, recorder)
@@ -74,16 +64,18 @@ class GatewayMiddleware:
             logs.CONTEXT.reset(context)
 
     async def _respond(
-        self, scope: Scope, receive: Receive, recorder: ResponseRecorder, exempt: bool
+        self, scope: Scope, receive: Receive, recorder: ResponseRecorder, match: RouteMatch
     ) -> None:
-        refused = self._check_limits(scope, exempt)
+        refused = self._check_limits(scope, match)
         if refused is not None:
             await refused(scope, receive, recorder.send)
             return
         try:
-            with self._guard.admit(scope) as caller:
+            with self._guard.admit(scope, match) as caller:
                 recorder.principal = None if caller is None else caller.principal
-                await self._dispatch(scope, receive, recorder.send)
+                recorder.route = match.template
+                response = await _call_endpoint(scope, receive, match)
+                await response(scope, receive, recorder.send)
         except (Unauthenticated, Forbidden) as exc:
             await make_response(error_response(exc))(scope, receive, recorder.send)
         except Refused as exc:
@@ -92,19 +84,10 @@ class GatewayMiddleware:
             log.exception("%s %s error_response", scope["method"], scope["path"])
             if recorder.status:
                 raise  # the response has begun: only closing the connection shows the error
-            response = problem(500, "a fault of the service", "service_internal")
-            await make_response(response)(scope, receive, recorder.send)
+            fault = problem(500, "a fault of the service", "service_internal")
+            await make_response(fault)(scope, receive, recorder.send)
 
-    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._direct.find(scope["method"], scope["path"])
-        if endpoint is None:
-            await self._app(scope, receive, send)
-            return
-        scope["endpoint"] = endpoint
-        response = await endpoint(Request(scope, receive))
-        await response(scope, receive, send)
-
-    def _check_limits(self, scope: Scope, exempt: bool) -> HttpResponse | None:
+    def _check_limits(self, scope: Scope, match: RouteMatch) -> HttpResponse | None:
         """Return the response for a request above a limit or an OPTIONS request, else None."""
         head = len(scope["raw_path"]) + len(scope["query_string"])
         head += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
@@ -112,21 +95,15 @@ class GatewayMiddleware:
             detail = f"request line and headers are above {MAX_HEAD} bytes"
             return make_response(problem(431, detail, "headers_too_large"), {"connection": "close"})
         max_requests = self._gateway.settings.gateway_max_requests
-        if not exempt and self._gateway.in_flight > max_requests:
+        if not match.exempt and self._gateway.in_flight > max_requests:
             detail = f"{max_requests} requests are being answered; send again with the same id"
             return make_response(problem(503, detail, "service_unavailable"))
         if scope["method"] == "OPTIONS":
-            return _answer_options(scope)
+            return _answer_options(scope, match)
         return None
 
-    def _find_template(self, scope: Scope) -> str:
-        """Return the template of the route that answered."""
-        endpoint: Any = scope.get("endpoint")
-        template = self._templates.get(endpoint)
-        return template or str(getattr(scope.get("route"), "path", "none"))
-
     def _log_request(self, scope: Scope, recorder: ResponseRecorder) -> None:
-        route, took = self._find_template(scope), time.perf_counter() - recorder.started
+        route, took = recorder.route, time.perf_counter() - recorder.started
         stream = None if recorder.streamed else took
         self._gateway.metrics.observe_request(scope["method"], route, recorder.status, stream)
         if access.isEnabledFor(logging.INFO):
@@ -136,7 +113,10 @@ class GatewayMiddleware:
 
 
 class ResponseRecorder:
-    """The status and size of a response as sent.  streamed: it consists of server-sent events."""
+    """The status and size of a response as sent.
+
+    streamed: it consists of server-sent events.  route: the template that answers, or "none".
+    """
 
     def __init__(self, request_ids: RequestIds, send: Send) -> None:
         self.request_ids = request_ids
@@ -146,6 +126,7 @@ class ResponseRecorder:
         self.sent_bytes = 0
         self.streamed = False
         self.principal: str | None = None
+        self.route = "none"
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -185,18 +166,34 @@ def _format_access_line(scope: Scope, recorder: ResponseRecorder, route: str, to
     return orjson.dumps(fields).decode()
 
 
-def _answer_options(scope: Scope) -> HttpResponse:
-    allowed = allowed_methods(scope)
+async def _call_endpoint(scope: Scope, receive: Receive, match: RouteMatch) -> HttpResponse:
+    if match.endpoint is None:
+        return _answer_unserved(scope, match)
+    try:
+        scope["path_params"] = match.parse_ids()
+    except UnicodeDecodeError:
+        return _answer_unknown(scope, "the path is not UTF-8")
+    return await match.endpoint(Request(scope, receive))
+
+
+def _answer_options(scope: Scope, match: RouteMatch) -> HttpResponse:
+    allowed = match.list_methods()
     if not allowed:
         return make_response(no_route(f"there is no {scope['path']}", ()))
     return HttpResponse(status_code=204, headers={"allow": ", ".join(allowed)})
 
 
-def allowed_methods(scope: Scope) -> tuple[str, ...]:
-    """Return the methods that the path allows; empty if there is no such path."""
-    routes: list[BaseRoute] = scope["app"].routes
-    methods: set[str] = set()
-    for route in routes:
-        if route.matches(scope)[0] is not Match.NONE:
-            methods |= getattr(route, "methods", None) or set()
-    return tuple(sorted(methods | {"OPTIONS"})) if methods else ()
+def _answer_unserved(scope: Scope, match: RouteMatch) -> HttpResponse:
+    """Return 405 with the methods that the path allows, or 404."""
+    allowed = match.list_methods()
+    if not allowed:
+        return _answer_unknown(scope, f"there is no {scope['path']}")
+    detail = f"the path takes {', '.join(allowed)}, not {scope['method']}"
+    response = registry.refusal(scope["path"], 405, detail)
+    response = response or make_response(no_route(detail, allowed))
+    response.headers["allow"] = ", ".join(allowed)
+    return response
+
+
+def _answer_unknown(scope: Scope, detail: str) -> HttpResponse:
+    return registry.refusal(scope["path"], 404, detail) or make_response(no_route(detail, ()))

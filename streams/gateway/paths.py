@@ -1,48 +1,125 @@
-"""A lookup of endpoints by path, which is faster than the framework's routing."""
+"""The route table of the gateway, in which each request is matched once."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
 
-Value = TypeVar("Value")
+from streams.access.callers import AccessRule
+from streams.gateway.endpoints import Endpoint
+from streams.gateway.limits import EXEMPT
 
 
-class Paths(Generic[Value]):
-    """A table of values by path template and method, grouped by number of segments.
+class RouteEntry(NamedTuple):
+    """One method of one path template.
 
-    If two templates match a path, the one added first is used.
+    endpoint: None where access is checked but nothing is served, such as a stream without a hub.
+    exempt: its requests do not count towards the limit of concurrent requests.
+    """
+
+    template: str
+    rule: AccessRule
+    endpoint: Endpoint | None
+
+    @property
+    def exempt(self) -> bool:
+        return self.template in EXEMPT
+
+
+class RouteMatch(NamedTuple):
+    """The match of one request.
+
+    entry: None if no template fits, or none that fits has the method.
+    fitting: the entries by method of each template that fits, up to that of the entry.
+    segments: of the path, percent-encoded.
+    """
+
+    entry: RouteEntry | None
+    fitting: Sequence[Mapping[str, RouteEntry]]
+    segments: Sequence[str]
+
+    @property
+    def exempt(self) -> bool:
+        return any(entry.exempt for entry in self._entries())
+
+    @property
+    def template(self) -> str:
+        """Return the template that answers: of the entry, else the first that fits, else "none"."""
+        if self.entry is not None and self.entry.endpoint is not None:
+            return self.entry.template
+        served = (entry.template for entry in self._entries() if entry.endpoint is not None)
+        return next(served, "none")
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        return None if self.entry is None else self.entry.endpoint
+
+    def list_methods(self) -> tuple[str, ...]:
+        """Return the methods that the path allows; empty if there is no such path."""
+        methods = {
+            method
+            for entries in self.fitting
+            for method, entry in entries.items()
+            if entry.endpoint is not None
+        }
+        return tuple(sorted(methods | {"OPTIONS"})) if methods else ()
+
+    def parse_ids(self) -> dict[str, str]:
+        """Return the ids in the path.  Raises UnicodeDecodeError if one is not UTF-8."""
+        assert self.entry is not None
+        return {
+            name[1:-1]: unquote_to_bytes(segment).decode()
+            for name, segment in zip(self.entry.template.split("/"), self.segments, strict=True)
+            if name.startswith("{")
+        }
+
+    def _entries(self) -> Iterator[RouteEntry]:
+        return (entry for entries in self.fitting for entry in entries.values())
+
+
+class _Template(NamedTuple):
+    """A path template.  parts: its segments, None for an id."""
+
+    parts: list[str | None]
+    entries: dict[str, RouteEntry]
+
+    def fits(self, segments: list[str]) -> bool:
+        for expected, segment in zip(self.parts, segments, strict=True):
+            if expected != segment and (expected is not None or not segment):
+                return False
+        return True
+
+
+class Paths:
+    """A table of route entries by path template and method, grouped by number of segments.
+
+    If several templates fit a path, the first one added that has the method is used.
     """
 
     def __init__(self) -> None:
-        self._templates: dict[int, list[tuple[list[str | None], dict[str, Value]]]] = defaultdict(
-            list
-        )
+        self._templates: dict[int, list[_Template]] = defaultdict(list)
 
-    def add(self, method: str, template: str, value: Value) -> None:
-        """Add a value; a GET value is used for HEAD too."""
-        parts = [None if part.startswith("{") else part for part in template.split("/")]
+    def add(self, method: str, entry: RouteEntry) -> None:
+        """Add an entry; that of GET is used for HEAD too."""
+        parts = [None if part.startswith("{") else part for part in entry.template.split("/")]
         templates = self._templates[len(parts)]
-        methods = next(
-            (methods for template_parts, methods in templates if template_parts == parts), None
-        )
-        if methods is None:
-            methods = {}
-            templates.append((parts, methods))
-        methods[method] = value
+        template = next((each for each in templates if each.parts == parts), None)
+        if template is None:
+            template = _Template(parts, {})
+            templates.append(template)
+        template.entries[method] = entry
         if method == "GET":
-            methods["HEAD"] = value
+            template.entries["HEAD"] = entry
 
-    def find(self, method: str, path: str) -> Value | None:
-        """Return the value for a percent-encoded path.
-
-        Return None if there is no such path, or if the path does not have the method.
-        """
+    def match(self, method: str, path: str) -> RouteMatch:
+        """Match a percent-encoded path."""
         segments = path.split("/")
-        for parts, methods in self._templates.get(len(segments), ()):
-            for expected, segment in zip(parts, segments, strict=True):
-                if expected != segment and (expected is not None or not segment):
-                    break
-            else:
-                return methods.get(method)
-        return None
+        fitting: list[Mapping[str, RouteEntry]] = []
+        for template in self._templates.get(len(segments), ()):
+            if template.fits(segments):
+                fitting.append(template.entries)
+                if entry := template.entries.get(method):
+                    return RouteMatch(entry, fitting, segments)
+        return RouteMatch(None, fitting, segments)

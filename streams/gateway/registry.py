@@ -19,7 +19,6 @@ from streams.registry.reading import (
     RegistryResponse,
     read_only,
 )
-from streams.routes.table import match
 
 SUBJECT_PATH = "/subjects/{subject}"
 VERSIONS_PATH = f"{SUBJECT_PATH}/versions"
@@ -64,8 +63,8 @@ def endpoints(gateway: Gateway, ids: RegistryIds | None = None) -> list[tuple[st
         else RegistryReadApi(prefix, ids.known, ids.known_committed)
     )
     return [
-        *(("GET", path, _make_read_endpoint(reading, path, read)) for path, read in READS.items()),
-        *(("POST", path, _make_write_endpoint(path)) for path in WRITES),
+        *(("GET", path, _make_read_endpoint(reading, read)) for path, read in READS.items()),
+        *(("POST", path, _make_write_endpoint()) for path in WRITES),
     ]
 
 
@@ -76,32 +75,22 @@ def refusal(path: str, status: int, detail: str) -> HttpResponse | None:
     return _make_response(RegistryError(status, detail).answer)
 
 
-def _make_read_endpoint(reading: RegistryReadApi, template: str, read: Read) -> Endpoint:
+def _make_read_endpoint(reading: RegistryReadApi, read: Read) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         try:
-            ids = _parse_path_ids(template, request)
-            return _make_response(RegistryResponse(200, read(reading, ids, request.query_params)))
+            body = read(reading, request.path_params, request.query_params)
+            return _make_response(RegistryResponse(200, body))
         except RegistryError as fault:
             return _make_response(fault.answer)
 
     return answer
 
 
-def _make_write_endpoint(template: str) -> Endpoint:
+def _make_write_endpoint() -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        try:
-            return _make_response(read_only(_parse_path_ids(template, request)["subject"]).answer)
-        except RegistryError as fault:
-            return _make_response(fault.answer)
+        return _make_response(read_only(request.path_params["subject"]).answer)
 
     return answer
-
-
-def _parse_path_ids(template: str, request: Request) -> Ids:
-    ids = match(template, request.scope["path"])
-    if ids is None:
-        raise RegistryError(404, "the path is not UTF-8")
-    return ids
 
 
 def _make_response(answer: RegistryResponse) -> HttpResponse:

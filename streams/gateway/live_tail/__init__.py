@@ -1,7 +1,7 @@
 """The live tail: `GET /v1/rtes/stream` as server-sent events (saop spec 6.3)."""
 
 from streams.gateway.live_tail.hub import TailBusy, TailHub
-from streams.gateway.live_tail.route import PATH, router
+from streams.gateway.live_tail.route import PATH, make_follow, router
 from streams.gateway.live_tail.start_positions import TailRequest
 
-__all__ = ["PATH", "TailBusy", "TailHub", "TailRequest", "router"]
+__all__ = ["PATH", "TailBusy", "TailHub", "TailRequest", "make_follow", "router"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -35,15 +35,23 @@ def router(hub: TailHub, allowed: Callable[[], bool] = lambda: True) -> APIRoute
     allowed: whether the client of the current stream may still follow it.
     """
     routes = APIRouter()
-
-    @routes.get(
+    routes.add_api_route(
         PATH,
+        make_follow(hub, allowed),
         summary="Follow recorded events",
         description=DESCRIPTION,
         response_class=Response,
         responses=RESPONSES,
         openapi_extra={"parameters": PARAMETERS},
     )
+    return routes
+
+
+def make_follow(
+    hub: TailHub, allowed: Callable[[], bool] = lambda: True
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of the route.  hub, allowed: as of `router`."""
+
     async def follow(request: Request) -> Response:
         try:
             tail_request = parse(request.url.query, request.headers)
@@ -51,7 +59,7 @@ def router(hub: TailHub, allowed: Callable[[], bool] = lambda: True) -> APIRoute
         except HeadraceError as exc:
             return _make_problem_response(exc, request.headers)
 
-    return routes
+    return follow
 
 
 def parse(query: str, headers: Mapping[str, str]) -> TailRequest:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streams.access import Role, TokenFile
+from streams.access.callers import Caller
 from streams.access.tokens import new_token
 from streams.api.route import Refused
 from streams.engine.principals import PRINCIPAL, Principals
 from streams.engine.records import Output
 from streams.errors import Forbidden
+from streams.gateway.access import index_routes
 from streams.gateway.caller import get_caller, sign_outputs
 from streams.gateway.guard import Guard
 from streams.gateway.live_tail.route import PATH as STREAM
@@ -22,6 +24,13 @@ from streams.settings import Settings
 QUERY = "/v1/apc/packets"
 OUTPUTS = [Output("apc.packets", b"k", b"v")]
 OURS = Principals([b"a key of these tests"])
+
+
+PATHS = index_routes({})
+
+
+def admit(guard: Guard, scope: dict[str, Any]) -> AbstractContextManager[Caller | None]:
+    return guard.admit(scope, PATHS.match(scope["method"], scope["path"]))
 
 
 class Door:
@@ -50,17 +59,17 @@ def door(tmp_path: Path) -> Door:
 
 def test_each_principal_has_so_many_streams_and_so_many_requests(door: Door) -> None:
     with ExitStack() as stack:
-        stack.enter_context(door.guard.admit(door.scope("kim", STREAM)))
-        with pytest.raises(Refused) as caught, door.guard.admit(door.scope("kim", STREAM)):
+        stack.enter_context(admit(door.guard, door.scope("kim", STREAM)))
+        with pytest.raises(Refused) as caught, admit(door.guard, door.scope("kim", STREAM)):
             pass
         assert caught.value.response.status == 429
         assert "kim has 1 streams at once" in caught.value.response.body["detail"]
-        stack.enter_context(door.guard.admit(door.scope("lee", STREAM)))
+        stack.enter_context(admit(door.guard, door.scope("lee", STREAM)))
         for _ in range(2):
-            stack.enter_context(door.guard.admit(door.scope("kim")))
-        with pytest.raises(Refused), door.guard.admit(door.scope("kim")):
+            stack.enter_context(admit(door.guard, door.scope("kim")))
+        with pytest.raises(Refused), admit(door.guard, door.scope("kim")):
             pass
-    with door.guard.admit(door.scope("kim", STREAM)) as again:
+    with admit(door.guard, door.scope("kim", STREAM)) as again:
         assert again is not None
 
 
@@ -69,19 +78,19 @@ def test_all_who_have_no_token_are_one(door: Door) -> None:
     stranger = {"method": "POST", "path": "/asap", "headers": []}
     with ExitStack() as stack:
         for headers in ([], [(b"authorization", b"Bearer hr_a_b")]):
-            stack.enter_context(door.guard.admit({**stranger, "headers": headers}))
-        with pytest.raises(Refused) as caught, door.guard.admit(stranger):
+            stack.enter_context(admit(door.guard, {**stranger, "headers": headers}))
+        with pytest.raises(Refused) as caught, admit(door.guard, stranger):
             pass
         assert "who has no token has 2 requests" in caught.value.response.body["detail"]
-        with door.guard.admit(door.scope("kim")) as known:
+        with admit(door.guard, door.scope("kim")) as known:
             assert known is not None
-        with door.guard.admit({"method": "GET", "path": "/healthz", "headers": []}) as caller:
+        with admit(door.guard, {"method": "GET", "path": "/healthz", "headers": []}) as caller:
             assert caller is None
 
 
 def test_who_calls_is_known_as_long_as_the_request_lasts(door: Door) -> None:
     assert get_caller() is None
-    with door.guard.admit(door.scope("kim")):
+    with admit(door.guard, door.scope("kim")):
         caller = get_caller()
         assert caller is not None
         assert caller.principal == "kim"
@@ -94,7 +103,7 @@ def test_who_calls_is_known_as_long_as_the_request_lasts(door: Door) -> None:
 
 def test_records_are_signed_for_who_calls(door: Door) -> None:
     assert sign_outputs(OUTPUTS, OURS, 1) == OUTPUTS
-    with door.guard.admit(door.scope("kim")):
+    with admit(door.guard, door.scope("kim")):
         (output,) = sign_outputs(OUTPUTS, OURS, 1)
         assert dict(output.headers)[PRINCIPAL] == b"kim"
         assert sign_outputs(OUTPUTS, None, 1) == OUTPUTS
@@ -102,7 +111,7 @@ def test_records_are_signed_for_who_calls(door: Door) -> None:
 
 def test_without_tokens_everybody_passes() -> None:
     guard = Guard(None, Settings())
-    with guard.admit({"method": "POST", "path": QUERY, "headers": []}) as caller:
+    with admit(guard, {"method": "POST", "path": QUERY, "headers": []}) as caller:
         assert caller is None
         assert guard.is_token_valid()
 
@@ -128,16 +137,16 @@ def test_without_tokens_no_page_from_elsewhere_passes(
     """A browser would send it for the page, with a type of body that needs no leave."""
     scope = {"method": "POST", "path": "/asap", "headers": [(b"origin", origin)]}
     if passes:
-        with Guard(None, Settings()).admit(scope) as caller:
+        with admit(Guard(None, Settings()), scope) as caller:
             assert caller is None
     else:
         with (
             pytest.raises(Forbidden, match="HEADRACE_TOKENS") as caught,
-            Guard(None, Settings()).admit(scope),
+            admit(Guard(None, Settings()), scope),
         ):
             pass
         assert caught.value.rule == "origin_foreign"
     named = door.scope("kim")  # no browser has a token by itself
     named["headers"].append((b"origin", origin))
-    with door.guard.admit(named) as known:
+    with admit(door.guard, named) as known:
         assert known is not None

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from streams.access.callers import OPEN
 from streams.api.route import Route as Declared
-from streams.gateway.paths import Paths
+from streams.gateway.access import index_routes
+from streams.gateway.live_tail.route import PATH as STREAM
+from streams.gateway.paths import Paths, RouteEntry
 from streams.routes.table import ROUTES
 
 SEGMENTS = sorted({part for route in ROUTES for part in route.template.split("/")} - {""})
 
 
-async def endpoint(_: object) -> None:
+async def endpoint(_: object) -> Response:
     """Never called."""
+    raise AssertionError
 
 
 FRAMEWORK = [
     Route(route.template, endpoint, methods=[route.method], name=route.name) for route in ROUTES
 ]
-DIRECT: Paths[str] = Paths()
+PATHS = Paths()
+NAMES = {(route.method, route.template): route.name for route in ROUTES}
 for _route in ROUTES:
-    DIRECT.add(_route.method, _route.template, _route.name)
+    PATHS.add(_route.method, RouteEntry(_route.template, OPEN, endpoint))
+
+
+def by_table(method: str, path: str) -> str | None:
+    entry = PATHS.match(method, path).entry
+    return entry and NAMES["GET" if method == "HEAD" else method, entry.template]
 
 
 def by_framework(method: str, path: str) -> str | None:
@@ -34,10 +45,10 @@ def by_framework(method: str, path: str) -> str | None:
 def test_every_route_is_found() -> None:
     for route in ROUTES:
         path = route.template.replace("{", "%7B").replace("}", "%2F")
-        assert DIRECT.find(route.method, path) == route.name
-        assert DIRECT.find("PATCH", path) is None
+        assert by_table(route.method, path) == route.name
+        assert by_table("PATCH", path) is None
         if route.method == "GET":
-            assert DIRECT.find("HEAD", path) == route.name
+            assert by_table("HEAD", path) == route.name
 
 
 @given(
@@ -46,7 +57,7 @@ def test_every_route_is_found() -> None:
 )
 def test_it_finds_what_the_framework_finds(method: str, parts: list[str]) -> None:
     path = "/" + "/".join(parts)
-    assert DIRECT.find(method, path) == by_framework(method, path)
+    assert by_table(method, path) == by_framework(method, path)
 
 
 @given(
@@ -62,4 +73,40 @@ def test_it_finds_what_is_nearly_a_route(
     if place < len(parts):
         parts[place] = other
     path = "/".join(parts)
-    assert DIRECT.find(method, path) == by_framework(method, path)
+    assert by_table(method, path) == by_framework(method, path)
+
+
+def overlapping() -> Paths:
+    """A table in which two templates fit the path /a/b."""
+    paths = Paths()
+    paths.add("GET", RouteEntry("/a/{id}", OPEN, endpoint))
+    paths.add("POST", RouteEntry("/a/b", OPEN, endpoint))
+    return paths
+
+
+def test_a_template_without_the_method_gives_way_to_a_later_one() -> None:
+    assert overlapping().match("GET", "/a/b").template == "/a/{id}"
+    match = overlapping().match("POST", "/a/b")
+    assert match.template == "/a/b"
+    assert match.parse_ids() == {}
+
+
+def test_allowed_are_the_methods_of_all_templates_that_fit() -> None:
+    match = overlapping().match("PATCH", "/a/b")
+    assert match.entry is None
+    assert match.list_methods() == ("GET", "HEAD", "OPTIONS", "POST")
+    assert match.template == "/a/{id}", "the metrics name the first that fits"
+    nowhere = overlapping().match("PATCH", "/b")
+    assert (nowhere.list_methods(), nowhere.template) == ((), "none")
+
+
+def test_the_live_tail_has_a_rule_without_a_hub_and_takes_no_head() -> None:
+    absent = index_routes({}).match("GET", STREAM)
+    assert absent.entry is not None
+    assert (absent.endpoint, absent.template, absent.list_methods()) == (None, "none", ())
+    paths = index_routes({("GET", STREAM): endpoint})
+    assert paths.match("GET", STREAM).endpoint is endpoint
+    head = paths.match("HEAD", STREAM)
+    assert (head.endpoint, head.template) == (None, STREAM)
+    assert head.list_methods() == ("GET", "OPTIONS")
+    assert head.exempt

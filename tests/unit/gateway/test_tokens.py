@@ -11,9 +11,10 @@ import pytest
 
 from streams.access import Role
 from streams.access.tokens import new_token
-from streams.gateway.access import ANY_TOKEN, index_access_rules, list_access_rules
+from streams.gateway.access import ANY_TOKEN, index_routes, list_access_rules
 from streams.gateway.live_tail.route import PATH as STREAM
 from streams.gateway.openapi import document
+from streams.gateway.service import healthz
 from tests.unit.gateway.guarded import (
     OPERATOR,
     PLANNER,
@@ -40,12 +41,14 @@ class TestEveryRoute:
         routes.add(("GET", STREAM))  # of the live tail, which this gateway has not
         assert routes == {(method, path) for method, path, _ in list_access_rules()}
 
-    def test_those_of_the_framework_are_declared(self, guarded: Guarded) -> None:
-        routes_with_methods: list[Any] = [
-            r for r in guarded.bench.app.routes if hasattr(r, "methods")
-        ]
-        routes = {(m, r.path) for r in routes_with_methods for m in r.methods - {"HEAD"}}
-        assert routes <= {(method, path) for method, path, _ in list_access_rules()}
+    def test_an_endpoint_without_a_rule_is_refused_at_the_start(self) -> None:
+        with pytest.raises(AssertionError, match="access rule"):
+            index_routes({("GET", "/v1/nothing"): healthz()})
+
+    def test_all_that_is_declared_is_served(self, guarded: Guarded) -> None:
+        for method, path, _ in list_access_rules():
+            allowed = guarded.ask("OPTIONS", filled(path)).headers.get("allow", "")
+            assert (method in allowed.split(", ")) == (path != STREAM), path
 
     @pytest.mark.parametrize(
         ("method", "path"), [(m, p) for m, p, n in list_access_rules() if n.is_open]
@@ -83,7 +86,7 @@ class TestEveryRoute:
     def test_what_is_not_there_is_not_told_to_everybody(
         self, guarded: Guarded, method: str, path: str
     ) -> None:
-        assert index_access_rules().find(method, path) is None
+        assert index_routes({}).match(method, path).entry is None
         assert guarded.ask(method, path).status_code == 401
         for role in ANY_TOKEN.roles:
             answer = guarded.ask(method, path, guarded.token("nobody", role))
