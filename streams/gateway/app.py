@@ -135,7 +135,7 @@ def _index_endpoints(
     """Return the endpoints by method and path template; the middleware calls them directly."""
     endpoints = [(route.method, route.template, make_endpoint(gateway, route)) for route in ROUTES]
     endpoints += [
-        ("GET", "/healthz", service.healthz()),
+        ("GET", "/healthz", service.healthz(gateway)),
         ("GET", "/readyz", service.readyz(gateway)),
         ("GET", "/metrics", service.metrics(gateway)),
         (

@@ -36,6 +36,7 @@ from streams.gateway.app import create_app
 from streams.gateway.http_protocol import BoundedProtocol
 from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
 from streams.gateway.live_tail import TailHub
+from streams.gateway.open_files import RESERVE, bound_connections, raise_file_limit
 from streams.log import connecting
 from streams.registry.binding import use_registry
 from streams.registry.ids import RegistryIds
@@ -183,7 +184,11 @@ def _publish_address(settings: Settings, address: Address | None) -> Iterator[No
 
 
 def _make_uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
-    bounded: Any = partial(BoundedProtocol, max_connections=settings.gateway_max_connections)
+    max_connections = bound_connections(settings.gateway_max_connections, raise_file_limit())
+    bounded: Any = partial(
+        BoundedProtocol,
+        max_connections=max_connections,
+    )
     return uvicorn.Config(
         app,
         loop="uvloop",
@@ -194,6 +199,7 @@ def _make_uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        backlog=RESERVE // 2,  # all of them may be accepted at once, before any is refused
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=STOP_S,
     )

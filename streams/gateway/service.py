@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
-from streams.api.problems import Response
+from streams.api.problems import Response, problem
 from streams.engine.headers import iso
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
@@ -16,8 +16,12 @@ from streams.gateway.http_response import make_response
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def healthz() -> Endpoint:
+def healthz(gateway: Gateway) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
+        status = gateway.view.status()
+        if status.state == "failed":
+            detail = f"the view has failed for good: {status.reason}; start the gateway again"
+            return make_response(problem(503, detail, "service_unavailable"))
         return make_response(Response(200, {"alive": True}))
 
     return answer

@@ -124,6 +124,9 @@ class ViewThread:
             except _RETRIED as exc:
                 self._enter(self.state[0], exc.message)
                 self._stopping.wait(PAUSE_S)
+            except OSError as exc:  # too many open files, say, or a disk that is full
+                self._enter("rebuilding", f"{self._path}: {exc.strerror or exc}")
+                self._stopping.wait(PAUSE_S)
 
     @contextmanager
     def _open_view(self) -> Iterator[View]:

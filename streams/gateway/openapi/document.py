@@ -83,7 +83,9 @@ def _make_framework_document(app: FastAPI) -> dict[str, Any]:
 def _make_service_paths() -> Json:
     ready = ref("Readiness")
     return {
-        "/healthz": _make_get_path("get_health", "Whether the process is alive", ref("Alive")),
+        "/healthz": _make_get_path(
+            "get_health", "Whether the process is alive", ref("Alive"), problem_responses(503)
+        ),
         "/readyz": _make_get_path(
             "get_readiness",
             "Whether queries are answered and envelopes taken",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
@@ -221,3 +223,25 @@ def test_rows_that_a_reader_cannot_read_make_it_rebuild(bench: Bench, live: Live
     until(live, "ready")
     wait_for(lambda: live.stats().rebuilds == 1, "rebuilt", 20)
     until(live, "ready")
+
+
+@contextmanager
+def _no_files() -> Iterator[None]:
+    """Let the process open no more files, as many idle connections would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_view_recovers_from_a_lack_of_files(live: LiveView) -> None:
+    with live.reader() as reads:
+        before = rows_of(reads)
+    with _no_files():
+        cast(Any, live)._keeper.report("RocksDB cannot flush")
+        until(live, "rebuilding", "Too many open files")
+    until(live, "ready")
+    with live.reader() as reads:
+        assert rows_of(reads) == before
