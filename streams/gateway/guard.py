@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
 from streams.access.callers import AccessRule, Caller
 from streams.access.tokens import TokenFile
-from streams.api.problems import problem
+from streams.api.problems import Response, problem
 from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway.access import ANY_TOKEN
 from streams.gateway.caller import get_caller, set_caller
+from streams.gateway.hosts import LocalHosts
 from streams.gateway.http_response import RETRY_AFTER
 from streams.gateway.live_tail.route import PATH as STREAM
 from streams.gateway.paths import RouteMatch
 from streams.settings import Settings
 
-ORIGIN_FOREIGN = "origin_foreign"
 _SCHEME = "bearer"
 
 
@@ -31,11 +29,16 @@ class Guard:
 
     def __init__(self, tokens: TokenFile | None, settings: Settings) -> None:
         self._tokens = tokens
+        self._hosts = LocalHosts(settings)
         self._limits = {
             True: settings.gateway_principal_streams,
             False: settings.gateway_principal_requests,
         }
         self._active: Counter[tuple[str | None, bool]] = Counter()
+
+    def check_host(self, scope: Scope) -> Response | None:
+        """Return the response to a request for a foreign host; None with tokens."""
+        return self._hosts.check_host(scope) if self._tokens is None else None
 
     @contextmanager
     def admit(self, scope: Scope, match: RouteMatch) -> Iterator[Caller | None]:
@@ -46,7 +49,7 @@ class Guard:
         entry = match.entry
         rule = ANY_TOKEN if entry is None else entry.rule
         if self._tokens is None:
-            _check_origin(scope)
+            self._hosts.check_origin(scope)
         if self._tokens is None or rule.is_open:
             yield None
             return
@@ -89,29 +92,6 @@ class Guard:
         """Return whether the token of the current request is still valid."""
         caller = get_caller()
         return self._tokens is None or caller is None or self._tokens.holds(caller)
-
-
-def _check_origin(scope: Scope) -> None:
-    """Refuse a request that a browser on this machine sends for a page of another origin.
-
-    This is checked without tokens only: browsers name the page's origin in every request that may
-    change something.  Raises Forbidden.
-    """
-    for name, value in scope["headers"]:
-        if name.lower() == b"origin" and not _is_local(value.decode("latin-1")):
-            raise Forbidden(
-                "a page from elsewhere asks, and the gateway takes no tokens",
-                ORIGIN_FOREIGN,
-                advice="Set HEADRACE_TOKENS; docs/security.md says how.",
-            )
-
-
-def _is_local(origin: str) -> bool:
-    try:
-        host = urlsplit(origin).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _check_role(caller: Caller, rule: AccessRule) -> None:

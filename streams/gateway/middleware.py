@@ -94,6 +94,9 @@ class GatewayMiddleware:
         if head > MAX_HEAD:
             detail = f"request line and headers are above {MAX_HEAD} bytes"
             return make_response(problem(431, detail, "headers_too_large"), {"connection": "close"})
+        foreign = self._guard.check_host(scope)
+        if foreign is not None:
+            return make_response(foreign)
         max_requests = self._gateway.settings.gateway_max_requests
         if not match.exempt and self._gateway.in_flight > max_requests:
             detail = f"{max_requests} requests are being answered; send again with the same id"

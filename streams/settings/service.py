@@ -66,6 +66,12 @@ class ServiceSettings:
     gateway: str = setting(
         "GATEWAY", "127.0.0.1:8640", "address the HTTP gateway listens on, host:port"
     )
+    public_url: str | None = setting(
+        "PUBLIC_URL",
+        None,
+        "URL of the gateway behind its TLS proxy; a gateway without tokens also accepts requests"
+        " for its host; unset: for loopback only",
+    )
     gateway_max_body_bytes: int = number(
         "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest request body, in bytes", 1024, 1 << 30
     )

@@ -53,7 +53,7 @@ class GatewayBench:
 
         async def ask() -> list[httpx.Response]:
             transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url="http://test") as http:
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
                 waiting = [http.request(m, target, **more) for m, target, more in requests]
                 return await asyncio.gather(*waiting)
 

@@ -14,12 +14,13 @@ from streams.access.tokens import new_token
 from streams.api.route import Refused
 from streams.engine.principals import PRINCIPAL, Principals
 from streams.engine.records import Output
-from streams.errors import Forbidden
+from streams.errors import Forbidden, SettingsError
 from streams.gateway.access import index_routes
 from streams.gateway.caller import get_caller, sign_outputs
 from streams.gateway.guard import Guard
 from streams.gateway.live_tail.route import PATH as STREAM
 from streams.settings import Settings
+from tests.unit.gateway.bench import GatewayBench
 
 QUERY = "/v1/apc/packets"
 OUTPUTS = [Output("apc.packets", b"k", b"v")]
@@ -150,3 +151,64 @@ def test_without_tokens_no_page_from_elsewhere_passes(
     named["headers"].append((b"origin", origin))
     with admit(door.guard, named) as known:
         assert known is not None
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:8640", 200),
+        ("127.0.0.1:8640", 200),
+        ("127.8.9.1", 200),
+        ("[::1]:8640", 200),
+        ("fleet.example", 200),
+        ("fleet.example:443", 200),
+        ("bound.example:8640", 200),
+        ("evil.example:8640", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("192.0.2.1", 421),
+        ("[::", 421),
+        ("", 421),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS"])
+def test_a_page_does_not_reach_the_gateway_by_its_own_name(
+    method: str, host: str, status: int
+) -> None:
+    """Refuse what a browser sends for a page whose name was bound to 127.0.0.1 (DNS rebinding)."""
+    settings = Settings(gateway="bound.example:8640", public_url="https://fleet.example/x")
+    scope = {"method": method, "path": QUERY, "headers": [(b"host", host.encode())]}
+    refusal = Guard(None, settings).check_host(scope)
+    assert (200 if refusal is None else refusal.status) == status
+    if refusal is not None:
+        assert refusal.body["rule"] == "host_foreign"
+
+
+@pytest.mark.parametrize("headers", [[], [(b"host", b"localhost"), (b"Host", b"evil.example")]])
+def test_a_request_has_one_host(headers: list[tuple[bytes, bytes]], door: Door) -> None:
+    scope = {"method": "GET", "path": QUERY, "headers": headers}
+    refusal = Guard(None, Settings()).check_host(scope)
+    assert refusal is not None
+    assert refusal.status == 421
+    assert door.guard.check_host(scope) is None, "with tokens any host is right"
+
+
+def test_the_origin_of_the_public_address_passes() -> None:
+    scope = {"method": "POST", "path": QUERY, "headers": [(b"origin", b"https://fleet.example")]}
+    with admit(Guard(None, Settings(public_url="https://fleet.example")), scope) as caller:
+        assert caller is None
+
+
+@pytest.mark.parametrize("url", ["fleet.example", "ftp://fleet.example", "https://", "http://["])
+def test_a_public_address_is_a_url(url: str) -> None:
+    with pytest.raises(SettingsError, match="HEADRACE_PUBLIC_URL"):
+        Guard(None, Settings(public_url=url))
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/healthz", "/v1/apc/packets", "/v1/nothing", "/asap", "/summit"])
+def test_every_door_refuses_a_foreign_host(gateway: GatewayBench, method: str, path: str) -> None:
+    response = gateway.ask(method, path, headers={"host": "evil.example:8640"})
+    assert response.status_code == 421
+    assert response.json()["rule"] == "host_foreign"
