@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from streams.access.tokens import TokenFile
 from streams.engine.log import Log
 from streams.engine.principals import Principals
+from streams.gateway.bodies import BodyMemory
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.limits import THREADS
@@ -41,6 +42,9 @@ class Gateway:
     )
     sends: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "send"))
     in_flight: int = 0
+
+    def __post_init__(self) -> None:
+        self.bodies = BodyMemory(self.settings.gateway_bodies_mib << 20)
 
     def stop(self) -> None:
         for pool in (self.queries, self.sends):

@@ -84,7 +84,7 @@ async def _dispatch(gateway: Gateway, matched: MatchedRoute, request: Request) -
                 )
             return make_response(response)
         case Compute(answer):
-            body = await read_body(request, gateway.settings.gateway_max_body_bytes)
+            body = await _read_json(gateway, request)
             call = _make_call(gateway, matched, None, body)
             return await _respond_in_thread(gateway, lambda: Response(200, answer(call)))
         case Query() as query:
@@ -94,6 +94,15 @@ async def _dispatch(gateway: Gateway, matched: MatchedRoute, request: Request) -
             if query.brief and matched.as_of is None:  # a thread would cost more than the query
                 return make_response(_run_query(gateway, matched, query))
             return await _respond_in_thread(gateway, lambda: _run_query(gateway, matched, query))
+
+
+async def _read_json(
+    gateway: Gateway, request: Request, types: tuple[str, ...] = JSON_TYPES
+) -> bytes:
+    settings = gateway.settings
+    return await read_body(
+        request, settings.gateway_max_body_bytes, settings.gateway_max_body_values, types
+    )
 
 
 def _run_query(gateway: Gateway, matched: MatchedRoute, query: Query) -> Response:
@@ -141,7 +150,7 @@ async def _send_command(
     """Return the command, its record on the log, and the body of the request, if it has one."""
     require_broker(gateway)
     needed = matched.route.body is not None
-    body = await read_body(request, gateway.settings.gateway_max_body_bytes) if needed else None
+    body = await _read_json(gateway, request) if needed else None
     more = trace_of(request.headers)
     commands: list[Output] = []
 
@@ -170,7 +179,7 @@ async def _produce(
     if not produce.terms.correlated:
         require_broker(gateway)
     types = (*JSON_TYPES, *produce.terms.others)
-    body = await read_body(request, gateway.settings.gateway_max_body_bytes, types)
+    body = await _read_json(gateway, request, types)
     headers = read_headers(request)
     sendings: list[Sending] = []
 

@@ -71,7 +71,7 @@ class GatewayMiddleware:
             await refused(scope, receive, recorder.send)
             return
         try:
-            with self._guard.admit(scope, match) as caller:
+            with self._gateway.bodies.hold(), self._guard.admit(scope, match) as caller:
                 recorder.principal = None if caller is None else caller.principal
                 recorder.route = match.template
                 response = await _call_endpoint(scope, receive, match)

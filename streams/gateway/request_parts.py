@@ -9,16 +9,17 @@ from starlette.requests import Request
 from streams.api.media import JSON_TYPES, check_type
 from streams.api.problems import Response, problem
 from streams.api.route import Refused
+from streams.gateway.bodies import VALUE_BYTES, bound_values, count_values, take_memory
 from streams.gateway.limits import BODY_S
 
 
 async def read_body(
-    request: Request, max_bytes: int, types: tuple[str, ...] | None = JSON_TYPES
+    request: Request, max_bytes: int, max_values: int, types: tuple[str, ...] | None = JSON_TYPES
 ) -> bytes:
-    """Return the body of the request.
+    """Return the body of the request, whose JSON is not parsed yet.
 
-    types: allowed media types; None allows any.
-    Raises Refused: 408, 413, 415; starlette.requests.ClientDisconnect.
+    max_values: JSON values and member names.  types: allowed media types; None allows any.
+    Raises Refused: 408, 413, 415, 503; starlette.requests.ClientDisconnect.
     """
     if types is not None:
         check_type(request.headers, types)
@@ -33,11 +34,25 @@ async def read_body(
                 size += len(part)
                 if size > max_bytes:
                     raise Refused(_too_large(max_bytes))
+                take_memory(len(part))
                 parts.append(part)
     except TimeoutError as exc:
         message = f"the body did not come within {BODY_S:.0f} s"
         raise Refused(problem(408, message, "request_timeout")) from exc
-    return b"".join(parts)
+    body = b"".join(parts)
+    await _check_values(body, max_values)
+    return body
+
+
+async def _check_values(body: bytes, max_values: int) -> None:
+    """Take memory for the values of a body.  Raises Refused: 413, 503."""
+    values = bound_values(body)
+    if values > max_values:
+        values = await asyncio.to_thread(count_values, body, max_values)
+    if values > max_values:
+        message = f"the body has more than {max_values} JSON values and names"
+        raise Refused(problem(413, message, "too_large"))
+    take_memory(values * VALUE_BYTES)
 
 
 def _too_large(max_bytes: int) -> Response:

@@ -75,6 +75,20 @@ class ServiceSettings:
     gateway_max_body_bytes: int = number(
         "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest request body, in bytes", 1024, 1 << 30
     )
+    gateway_max_body_values: int = number(
+        "GATEWAY_MAX_BODY_VALUES",
+        500_000,
+        "most JSON values and member names in the body of a request",
+        1,
+        100_000_000,
+    )
+    gateway_bodies_mib: int = number(
+        "GATEWAY_BODIES_MIB",
+        256,
+        "MiB of bodies in memory at once; each JSON value in them counts for 100 bytes more",
+        1,
+        1 << 20,
+    )
     gateway_max_requests: int = number(
         "GATEWAY_MAX_REQUESTS", 256, "requests handled at once, without streams", 1, 100_000
     )

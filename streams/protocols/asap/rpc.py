@@ -49,7 +49,9 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
 
 def _send(gateway: Gateway, server: Server) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        body = await read_body(request, _body_limit(gateway), types=None)
+        body = await read_body(
+            request, _body_limit(gateway), gateway.settings.gateway_max_body_values, types=None
+        )
         reply = await server.answer(body, read_headers(request))
         return make_text_response(200, reply.text(), reply.headers)
 

@@ -31,11 +31,12 @@ T = TypeVar("T")
 def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
     """Return method, path and handler of each endpoint."""
     server = Server(GatewayHost(gateway))
+    max_values = gateway.settings.gateway_max_body_values
     max_body_bytes = min(MAX_BODY_BYTES, gateway.settings.gateway_max_body_bytes)
 
     async def answer(request: Request) -> HttpResponse:
         after = parse_after(read_query(request))
-        body = await read_body(request, max_body_bytes, (JSON_TYPE,))
+        body = await read_body(request, max_body_bytes, max_values, (JSON_TYPE,))
         reply = await server.answer(body, read_headers(request), after, get_caller())
         if reply.status == 204:
             return HttpResponse(status_code=204, headers=dict(reply.headers))
