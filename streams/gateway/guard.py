@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from starlette.types import Scope
 
@@ -35,6 +35,9 @@ class Guard:
             False: settings.gateway_principal_requests,
         }
         self._active: Counter[tuple[str | None, bool]] = Counter()
+        self._max_of_peer = settings.gateway_peer_requests
+        self._max_strangers = max(1, settings.gateway_max_requests // 2)
+        self._strangers: Counter[str] = Counter()
 
     def check_host(self, scope: Scope) -> Response | None:
         """Return the response to a request for a foreign host; None with tokens."""
@@ -50,12 +53,17 @@ class Guard:
         rule = ANY_TOKEN if entry is None else entry.rule
         if self._tokens is None:
             self._hosts.check_origin(scope)
-        if self._tokens is None or rule.is_open:
+        if self._tokens is None or (match.exempt and rule.is_open):
             yield None
             return
-        caller = self._authenticate(self._tokens, scope, rule)
+        caller = None if rule.is_open else self._authenticate(self._tokens, scope, rule)
         is_stream = entry is not None and entry.template == STREAM
-        with set_caller(caller), self._count_request(caller, is_stream):
+        with ExitStack() as stack:
+            if caller is None:
+                stack.enter_context(self._count_stranger(scope))
+            if not rule.is_open:
+                stack.enter_context(set_caller(caller))
+                stack.enter_context(self._count_request(caller, is_stream))
             yield caller
 
     def _authenticate(self, tokens: TokenFile, scope: Scope, rule: AccessRule) -> Caller | None:
@@ -69,6 +77,28 @@ class Guard:
             raise Unauthenticated("the token is not known, or has expired", "token_unknown")
         _check_role(caller, rule)
         return caller
+
+    @contextmanager
+    def _count_stranger(self, scope: Scope) -> Iterator[None]:
+        """Count a request without a token, by the address of the client and in all.
+
+        In all they are at most half of the requests: the others are for those with a token.
+        """
+        peer = (scope.get("client") or ("an unknown address",))[0]
+        if self._strangers[peer] >= self._max_of_peer:
+            detail = f"{peer} has {self._max_of_peer} requests without a token at once"
+            refused = problem(429, detail, "too_many_requests")
+            raise Refused(refused._replace(headers=RETRY_AFTER))
+        if self._strangers.total() >= self._max_strangers:
+            detail = f"{self._max_strangers} requests without a token are being answered"
+            raise Refused(problem(503, detail, "service_unavailable"))
+        self._strangers[peer] += 1
+        try:
+            yield
+        finally:
+            self._strangers[peer] -= 1
+            if not self._strangers[peer]:
+                del self._strangers[peer]
 
     @contextmanager
     def _count_request(self, caller: Caller | None, is_stream: bool) -> Iterator[None]:

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from streams.api.media import PROBLEM_TYPE
 from streams.api.problems import Response, problem
 from streams.gateway.http_response import dump_json
-from streams.gateway.limits import HEAD_S, MAX_HEAD
+from streams.gateway.limits import HEAD_S, MAX_HEAD, WRITE_BYTES, WRITE_S
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """A protocol that closes connections with large or slow headers, and those above the limit.
 
+    It also closes those of clients that do not read: a response waits for them in its slot.
+
     The parts of a chunked body beside its data (trailers and chunk extensions) have the limit of
     headers; they are ignored, so trailers do not become headers of the request.
     """
 
-    def __init__(self, *args: Any, max_connections: int, **more: Any) -> None:
+    def __init__(
+        self, *args: Any, max_connections: int, write_timeout_s: float = WRITE_S, **more: Any
+    ) -> None:
         super().__init__(*args, **more)
         self._max_connections = max_connections
+        self._write_timeout_s = write_timeout_s
+        self._write_timeout: asyncio.TimerHandle | None = None
+        self._cycles: deque[RequestResponseCycle] = deque()
+        """The unanswered requests: uvicorn tells only the last that the client is gone."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -33,7 +42,19 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._header_timeout.cancel()
+        self._stop_write_timeout()
+        for cycle in self._cycles:
+            cycle.disconnected = not cycle.response_complete
+            cycle.message_event.set()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._start_write_timeout()
+
+    def resume_writing(self) -> None:
+        self._stop_write_timeout()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         self._unread_bytes += len(data)
@@ -62,6 +83,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_headers = False
         self._header_timeout.cancel()
         super().on_headers_complete()
+        while self._cycles and self._cycles[0].response_complete:
+            self._cycles.popleft()
+        self._cycles.append(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(problem(400, "the request is not HTTP/1.1", "http_invalid"))
@@ -72,6 +96,24 @@ class BoundedProtocol(HttpToolsProtocol):
         if timeout is not None:
             timeout.cancel()
         self._header_timeout = asyncio.get_running_loop().call_later(HEAD_S, self._close_unfinished)
+
+    def _start_write_timeout(self) -> None:
+        """Close the connection unless the client reads `WRITE_BYTES` or all in time."""
+        self._stop_write_timeout()
+        self._write_timeout = asyncio.get_running_loop().call_later(
+            self._write_timeout_s, self._close_unread, self.transport.get_write_buffer_size()
+        )
+
+    def _stop_write_timeout(self) -> None:
+        if self._write_timeout is not None:
+            self._write_timeout.cancel()
+            self._write_timeout = None
+
+    def _close_unread(self, unsent: int) -> None:
+        if self.transport.get_write_buffer_size() > unsent - WRITE_BYTES:
+            self.transport.abort()  # closing would wait for the client
+        else:
+            self._start_write_timeout()
 
     def _close_unfinished(self) -> None:
         if self._in_headers and not self.transport.is_closing():

@@ -9,6 +9,9 @@ MAX_STRANGER_BODY = 1 << 20
 HEAD_S = 30.0
 BODY_S = 30.0
 """How long the client may take to send the headers, and the body."""
+WRITE_S = 30.0
+WRITE_BYTES = 1 << 16
+"""How long the client may take to read so much of a response, by default."""
 KEEP_ALIVE_S = 75
 STOP_S = 15
 """How long requests in flight may take once the gateway stops."""

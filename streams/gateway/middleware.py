@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -53,12 +55,9 @@ class GatewayMiddleware:
         before, context = REQUEST_IDS.set(request_ids), logs.CONTEXT.set(request_ids.ids)
         recorder = ResponseRecorder(request_ids, send)
         match = self._paths.match(scope["method"], scope["path"])
-        exempt = match.exempt
-        self._gateway.in_flight += 0 if exempt else 1
         try:
             await self._respond(scope, receive, recorder, match)
         finally:
-            self._gateway.in_flight -= 0 if exempt else 1
             self._log_request(scope, recorder)
             REQUEST_IDS.reset(before)
             logs.CONTEXT.reset(context)
@@ -71,7 +70,7 @@ class GatewayMiddleware:
             await refused(scope, receive, recorder.send)
             return
         try:
-            with self._gateway.bodies.hold(), self._guard.admit(scope, match) as caller:
+            with self._guard.admit(scope, match) as caller, self._occupy_slot(match):
                 recorder.principal = None if caller is None else caller.principal
                 recorder.route = match.template
                 response = await _call_endpoint(scope, receive, match)
@@ -87,6 +86,20 @@ class GatewayMiddleware:
             fault = problem(500, "a fault of the service", "service_internal")
             await make_response(fault)(scope, receive, recorder.send)
 
+    @contextmanager
+    def _occupy_slot(self, match: RouteMatch) -> Iterator[None]:
+        """Count an admitted request, and the memory of its body, until it is answered.
+
+        A refused one has no slot, so that clients without a token cannot take them all.
+        """
+        size = 0 if match.exempt else 1
+        self._gateway.in_flight += size
+        try:
+            with self._gateway.bodies.hold():
+                yield
+        finally:
+            self._gateway.in_flight -= size
+
     def _check_limits(self, scope: Scope, match: RouteMatch) -> HttpResponse | None:
         """Return the response for a request above a limit or an OPTIONS request, else None."""
         head = len(scope["raw_path"]) + len(scope["query_string"])
@@ -98,7 +111,7 @@ class GatewayMiddleware:
         if foreign is not None:
             return make_response(foreign)
         max_requests = self._gateway.settings.gateway_max_requests
-        if not match.exempt and self._gateway.in_flight > max_requests:
+        if not match.exempt and self._gateway.in_flight >= max_requests:
             detail = f"{max_requests} requests are being answered; send again with the same id"
             return make_response(problem(503, detail, "service_unavailable"))
         if scope["method"] == "OPTIONS":

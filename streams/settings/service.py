@@ -92,6 +92,20 @@ class ServiceSettings:
     gateway_max_requests: int = number(
         "GATEWAY_MAX_REQUESTS", 256, "requests handled at once, without streams", 1, 100_000
     )
+    gateway_write_timeout_s: int = number(
+        "GATEWAY_WRITE_TIMEOUT_S",
+        30,
+        "seconds in which a client must read 64 KiB of a response, or the rest of it",
+        1,
+        3600,
+    )
+    gateway_peer_requests: int = number(
+        "GATEWAY_PEER_REQUESTS",
+        64,
+        "requests without a token of one address at once, where tokens are needed",
+        1,
+        100_000,
+    )
     gateway_wait_s: int = number(
         "GATEWAY_WAIT_S",
         10,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from http.client import HTTPConnection
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+import uvloop
 from fastapi import FastAPI
 
 from streams.gateway.http_protocol import BoundedProtocol
@@ -22,14 +23,14 @@ PATIENCE_S = 60
 
 
 @contextmanager
-def serving(max_connections: int, app: Any = None) -> Iterator[int]:
+def serving(max_connections: int, app: Any = None, **bounds: Any) -> Iterator[int]:
     """The port of a server; without an app of one of nothing."""
-    bounded: Any = partial(BoundedProtocol, max_connections=max_connections)
+    bounded: Any = partial(BoundedProtocol, max_connections=max_connections, **bounds)
     server = uvicorn.Server(
         uvicorn.Config(app or FastAPI(), http=bounded, log_level="error", ws="none", lifespan="off")
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
+        thread = threading.Thread(target=lambda: _run(server.serve([listener])))
         thread.start()
         try:
             wait_for(lambda: server.started, "the server has started", PATIENCE_S)
@@ -37,6 +38,12 @@ def serving(max_connections: int, app: Any = None) -> Iterator[int]:
         finally:
             server.should_exit = True
             thread.join(PATIENCE_S)
+
+
+def _run(serving: Coroutine[Any, Any, None]) -> None:
+    """Run on the event loop that a gateway has."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serving)
 
 
 @contextmanager
