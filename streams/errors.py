@@ -12,6 +12,7 @@ HeadraceError
 │   ├── NotFound            nothing has that id
 │   │   └── Gone              it existed, and its data was deleted
 │   ├── Conflict            the present state does not allow the request
+│   ├── PositionsDiffer     a restored topic has other records, or offsets, than a task has read
 │   └── OutputTooLarge      a record would exceed its topic's size
 └── InfrastructureError   exit 3: something that headrace depends on has failed
     ├── BrokerUnavailable   no broker answers, and none can be started
@@ -281,7 +282,14 @@ class SchemasMismatch(InfrastructureError):
 
 
 class PositionsLost(InfrastructureError):
-    default_advice = "`headrace topics accept-gap TOPIC PARTITION` makes the task go on."
+    default_advice = "`headrace topics adopt` makes the task go on in a restored log."
+
+
+class PositionsDiffer(NegativeAnswer):
+    default_advice = (
+        "Restore the log again in a way that keeps offsets and times, see docs/operations.md, or"
+        " begin with another HEADRACE_PREFIX."
+    )
 
 
 class InputTruncated(InfrastructureError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -113,10 +114,11 @@ command.add_command(acls.command)
 @click.argument("topic", shell_complete=completing.topic)
 @click.argument("partition", type=click.IntRange(0))
 def accept(topic: str, partition: int) -> None:
-    """Let a task that has lost its position in an input continue at the earliest existing record.
+    """Let a task that has lost its position in an input continue at the earliest undecided record.
 
     A worker stops when unread records were deleted, or a topic was recreated; this command gives
-    those records up.  Run it while the worker is stopped.
+    those records up.  It never moves a position backwards: for topics that were restored, use
+    `headrace topics adopt`.  Run it while the worker is stopped.
 
     \b
     Example:
@@ -150,6 +152,39 @@ def set_one_aside(topic: str, partition: int, offset: int) -> None:
     name = topic if topic.startswith(settings.prefix) else settings.prefix + topic
     with common.connect(settings) as log:
         common.show_json(set_aside(log, settings, name, partition, offset)._asdict())
+
+
+@command.command("adopt")
+@click.option("--dry-run", is_flag=True, help="Only compare; write nothing.")
+@click.option(
+    "--public-key",
+    "public_keys",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="A public key of an auditor; repeatable.  [default: HEADRACE_AUDIT_PUBLIC_KEY]",
+)
+def adopt(dry_run: bool, public_keys: tuple[Path, ...]) -> None:
+    """Let tasks continue where they stood, in topics that were restored under other topic ids.
+
+    Compares the input records below each position with the outputs that name them, and facts with
+    the audit's checkpoints where a public key is given.  Exits with 1 and changes nothing when
+    offsets or times differ (positions_differ).  Prints one JSON object for each adopted input; none
+    if no topic id has changed.  Run it while the workers are stopped.
+
+    \b
+    Examples:
+      headrace topics adopt --dry-run
+      headrace topics adopt
+    """
+    from streams.ops.adopt_topics import adopt as adopt_topics
+    from streams.ops.audit import keys_of
+
+    settings = Settings.load()
+    files = public_keys or tuple(filter(None, [settings.audit_public_key]))
+    with common.connect(settings) as log:
+        for adoption in adopt_topics(log, settings, keys_of(files), dry_run=dry_run):
+            click.echo(common.json_line(adoption._asdict()))
 
 
 def _row(planned: PlannedTopic) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """Resuming a task whose position in an input was lost: `headrace topics accept-gap`.
 
 No record is skipped without an operator's command.  The release sets the task's position to the
-earliest record, in a transaction of the task itself (which fences a worker that still owns it),
-and writes a row that names the skipped offsets.
+earliest record that the task has not decided, in a transaction of the task itself (which fences a
+worker that still owns it), and writes a row that names the skipped offsets.  It never moves a
+position backwards: records below it may be those that the task has decided.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -36,9 +38,10 @@ class Gap(NamedTuple):
 
 
 def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) -> Gap:
-    """Let the task of `partition` read `topic` (full name) on from its earliest record.
+    """Let the task of `partition` read `topic` (full name) on from its earliest undecided record.
 
-    Raises NotFound for a topic that no processor reads, UsageError when no offsets are missing.
+    Raises NotFound for a topic that no processor reads, UsageError when no offsets are missing, or
+    when the topic ends before the task's position.
     """
     input_topic = _find_input(settings, topic)
     tp = TopicPartition(topic, partition)
@@ -46,7 +49,8 @@ def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) 
     producer = log.producer(transactional_id(settings, partition))
     producer.open()
     try:
-        position, known_ids = _read_positions(log, settings, partition, input_topic)
+        positions, known_ids = read_positions(log, settings, partition, [input_topic])
+        position = positions[input_topic.name]
         start = log.starts([tp])[tp]
         if not known_ids and start == 0:
             raise UsageError(
@@ -62,31 +66,40 @@ def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) 
                 f" the log begins at {start}",
                 advice="Start the worker.",
             )
-        gap = Gap(topic, partition, position, start)
-        row = {
-            "topic": topic,
-            "partition": partition,
-            "from_offset": position,
-            "to_offset": start,
-            "former_topic_id": known_ids.get(input_topic.name),
-            "topic_id": topic_id,
-            "at": time.time_ns() // 1_000_000,
-        }
-        known_ids = {**known_ids, input_topic.name: topic_id}
+        if position is not None and position > end:
+            raise UsageError(
+                f"{topic}/{partition} ends at {end}, before the task's position {position}: to go"
+                " on there would move the position backwards",
+                advice="Restore the missing records, or begin with another HEADRACE_PREFIX.",
+            )
+        target = max(start, position or 0)
+        gap = Gap(topic, partition, position, target)
+        rows = _gap_rows(gap, input_topic, known_ids, topic_id)
         name = settings.prefix + CHANGELOG.name
-        rows = {
-            store_key(INPUT_POSITIONS.name, input_topic.name): encode(
-                INPUT_POSITIONS.record, {"next_offset": start}
-            ),
-            store_key(KNOWN_INPUTS.name, "inputs"): encode(
-                KNOWN_INPUTS.record, {"inputs": known_ids}
-            ),
-            store_key(ACCEPTED_GAPS.name, f"{topic_id}/{start}"): encode(ACCEPTED_GAPS.record, row),
-        }
         producer.commit([Output(name, k, v, (), partition) for k, v in rows.items()])
     finally:
         producer.close()
     return gap
+
+
+def _gap_rows(
+    gap: Gap, topic: Topic, known_ids: Mapping[str, str], topic_id: str
+) -> dict[bytes, bytes]:
+    """Return the rows of the new position, the input's id and the gap."""
+    row = {
+        **gap._asdict(),
+        "former_topic_id": known_ids.get(topic.name),
+        "topic_id": topic_id,
+        "at": time.time_ns() // 1_000_000,
+    }
+    position = {"next_offset": gap.to_offset}
+    inputs = {"inputs": {**known_ids, topic.name: topic_id}}
+    gap_key = store_key(ACCEPTED_GAPS.name, f"{topic_id}/{gap.to_offset}")
+    return {
+        store_key(INPUT_POSITIONS.name, topic.name): encode(INPUT_POSITIONS.record, position),
+        store_key(KNOWN_INPUTS.name, "inputs"): encode(KNOWN_INPUTS.record, inputs),
+        gap_key: encode(ACCEPTED_GAPS.record, row),
+    }
 
 
 def _find_input(settings: ServiceSettings, topic: str) -> Topic:
@@ -98,22 +111,26 @@ def _find_input(settings: ServiceSettings, topic: str) -> Topic:
     raise NotFound(f"no processor reads {topic}", advice=f"Inputs are: {names}.")
 
 
-def _read_positions(
-    log: Log, settings: ServiceSettings, partition: int, topic: Topic
-) -> tuple[int | None, dict[str, str]]:
-    """Return the task's position in `topic`, and its known inputs, from its changelog."""
+def read_positions(
+    log: Log, settings: ServiceSettings, partition: int, topics: Sequence[Topic]
+) -> tuple[dict[str, int | None], dict[str, str]]:
+    """Return the task's position in each topic, and its known inputs, from its changelog.
+
+    Both are by the topic's name without prefix; a position that no row holds is None.
+    """
     with TemporaryDirectory(prefix="headrace-") as directory:
         state = State(Path(directory) / "state", log, settings.prefix, partition, ())
         state.open(0, threading.Event())
         try:
-            keys = [
-                store_key(INPUT_POSITIONS.name, topic.name),
-                store_key(KNOWN_INPUTS.name, "inputs"),
-            ]
-            position, known_inputs = state.get_many(keys)
+            keys = [store_key(INPUT_POSITIONS.name, topic.name) for topic in topics]
+            *rows, inputs = state.get_many([*keys, store_key(KNOWN_INPUTS.name, "inputs")])
         finally:
             state.close()
     return (
-        None if position is None else decode(position, INPUT_POSITIONS.record).value["next_offset"],
-        {} if known_inputs is None else decode(known_inputs, KNOWN_INPUTS.record).value["inputs"],
+        {topic.name: _next_offset(row) for topic, row in zip(topics, rows, strict=True)},
+        {} if inputs is None else decode(inputs, KNOWN_INPUTS.record).value["inputs"],
     )
+
+
+def _next_offset(row: bytes | None) -> int | None:
+    return None if row is None else decode(row, INPUT_POSITIONS.record).value["next_offset"]

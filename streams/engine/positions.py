@@ -62,7 +62,7 @@ class Positions:
                     f"{self._prefix}{topic.name}/{self._partition} ends at offset"
                     f" {ends[self.tp(topic)]}, task {self._partition} had read to"
                     f" {self.next[topic]}: the log has lost records",
-                    advice=self._gap_advice(topic),
+                    advice="Restore them, or begin with another HEADRACE_PREFIX.",
                 )
         self._known_ids = {**(known_ids or {}), **self._ids}
         self._unsaved = known_ids != self._known_ids
@@ -77,19 +77,24 @@ class Positions:
         raw = read([store_key(INPUT_POSITIONS.name, topic.name)])[0]
         if raw is None:
             why = "its position is not among the restored rows"
+            advice = self._gap_advice(topic)
         elif known_ids[topic.name] != self._ids[topic.name]:
             why = "the topic was deleted and created anew since"
+            advice = (
+                "In a restored log, `headrace topics adopt` makes the task go on where it stood;"
+                f" else {self._gap_advice(topic)}"
+            )
         else:
             offset: int = row_of(INPUT_POSITIONS, topic.name, raw)["next_offset"]
             return offset
         raise PositionsLost(
             f"task {self._partition} cannot go on reading {self._prefix}{topic.name}: {why}",
-            advice=self._gap_advice(topic),
+            advice=advice,
         )
 
     def _gap_advice(self, topic: Topic) -> str:
         command = f"headrace topics accept-gap {self._prefix}{topic.name} {self._partition}"
-        return f"`{command}` makes the task go on from the earliest record there is."
+        return f"`{command}` makes the task go on from the earliest undecided record."
 
     def advance(self, offsets: Mapping[Topic, int], rows: Bytes, outputs: list[Output]) -> None:
         """Update the positions, and add their rows to a cycle."""

@@ -104,9 +104,9 @@ class Tail:
 class Cluster:
     """directory: for state directories and logs of workers.  Deletes its topics in the end."""
 
-    def __init__(self, bootstrap: str, directory: Path) -> None:
+    def __init__(self, bootstrap: str, directory: Path, prefix: str | None = None) -> None:
         self.bootstrap = bootstrap
-        self.prefix = f"chaos-{uuid.uuid4().hex[:8]}."
+        self.prefix = prefix or f"chaos-{uuid.uuid4().hex[:8]}."
         self.directory = directory
         self.settings = Settings.load(
             {}, bootstrap=bootstrap, prefix=self.prefix, partitions=PARTITIONS

@@ -154,6 +154,7 @@ NEED_A_BROKER = [
     ["topics", "create"],
     ["topics", "describe", "apc.packets"],
     ["topics", "accept-gap", "apc.packets", "0"],
+    ["topics", "adopt", "--dry-run"],
     ["worker"],
 ]
 
