@@ -27,6 +27,7 @@ from streams.view_store.row_waiters import RowWaiters
 from streams.views.positions import Position, ViewBehind
 from streams.views.reads import ReadOnlyStore, SnapshotRows
 from streams.views.status import ViewStats, ViewStatus
+from streams.views.suspended import SuspendedQueries
 
 SWITCH_S = 0.0005
 """How long the applying thread may hold the interpreter while query threads wait."""
@@ -54,6 +55,7 @@ class LiveView:
             log, path, settings.prefix, clock, self._waiters, self._watch, self._awaiting
         )
         self._threads: list[threading.Thread] = []
+        self._suspended = SuspendedQueries(time.monotonic)
         self._stopped = False
 
     def start(self) -> None:
@@ -117,7 +119,7 @@ class LiveView:
             raise self._not_ready()
         reads = None
         try:
-            reads = SnapshotRows(view.snapshot())
+            reads = SnapshotRows(view.snapshot(), self._suspended)
             yield reads
         except StoreFailed as exc:
             self._keeper.report(exc.message)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from streams.views.keys import key
+from streams.views.suspended import SuspendedQueries
 
 
 class RowReader(Protocol):
@@ -22,6 +24,10 @@ class RowReader(Protocol):
 class ReadOnlyStore(RowReader, Protocol):
     """A read-only store whose rows do not change during a query."""
 
+    @property
+    def suspended(self) -> SuspendedQueries:
+        """Return the view's queries that wait for their next page."""
+
     def get(self, *parts: str | int) -> bytes | None:
         """Return the row whose key has these parts, None if there is none."""
 
@@ -29,8 +35,13 @@ class ReadOnlyStore(RowReader, Protocol):
 class StoredRows:
     """The `ReadOnlyStore` interface over a store of rows."""
 
-    def __init__(self, store: RowReader) -> None:
+    def __init__(self, store: RowReader, suspended: SuspendedQueries | None = None) -> None:
         self._rows = store
+        self._suspended = suspended or SuspendedQueries(time.monotonic)
+
+    @property
+    def suspended(self) -> SuspendedQueries:
+        return self._suspended
 
     def get(self, *parts: str | int) -> bytes | None:
         return self._rows.get_many([key(*parts)])[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
 
 from streams.views.keys import after, key
 from streams.views.reads import ReadOnlyStore
+from streams.views.suspended import SuspendedQueries
 
 Rows = dict[bytes, bytes | None]
 """The rows that differ from the view; None for a row that did not exist."""
@@ -19,6 +21,7 @@ class Overlay:
         self._view = view
         self._rows = rows
         self._keys = sorted(rows)
+        self.suspended = SuspendedQueries(time.monotonic)
 
     def get(self, *parts: str | int) -> bytes | None:
         return self.get_many([key(*parts)])[0]

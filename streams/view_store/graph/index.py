@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from schemas.projection import Projection
 from streams.views.changes import WriteBatch
-from streams.views.keys import key, text_key, texts_in
+from streams.views.keys import after, key, text_key, texts_in
 from streams.views.reads import RowReader
 from topology.core import LINEAGE_EDGES
 
@@ -82,14 +82,21 @@ def _first_position(row: bytes) -> tuple[bytes, bytes]:
     return row[:8], row[-_POSITION_LENGTH:]
 
 
-def steps(view: RowReader, node: str, way: Direction, only: str | None = None) -> Iterator[Step]:
+def steps(
+    view: RowReader,
+    node: str,
+    way: Direction,
+    only: str | None = None,
+    last: Step | None = None,
+) -> Iterator[Step]:
     """Yield the edges of a node in one direction, by relation and other node.
 
-    only: yield edges of this relation only.
+    only: yield edges of this relation only.  last: begin behind this step.
     """
     index = _OUT if way is Direction.ANCESTORS else _IN
     prefix = index + text_key(node)
-    for index_key, _ in view.scan(prefix if only is None else prefix + text_key(only)):
+    start = None if last is None else after(index + last.order)
+    for index_key, _ in view.scan(prefix if only is None else prefix + text_key(only), start):
         relation, ahead = texts_in(index_key[len(prefix) :])
         ends = (node, ahead) if way is Direction.ANCESTORS else (ahead, node)
         yield Step(Link(ends[0], relation, ends[1]), ahead, index_key[len(index) :])

@@ -50,6 +50,22 @@ GRAPH_PARAMS = (
 )
 
 
+class _Run:
+    """A walk that goes on from page to page, so that no edge is walked twice."""
+
+    def __init__(self, walk: Walk, prefix: bytes) -> None:
+        self.walk = walk
+        self._edges = ((prefix + order, link) for order, link in walk)
+        self._last: list[tuple[bytes, Link]] = []
+
+    def entries(self, after_key: bytes | None) -> Entries:
+        """Yield the edges after a key; first the one with which the page before has ended."""
+        for entry in chain(self._last, self._edges):
+            self._last = [entry]
+            if after_key is None or entry[0] > after_key:
+                yield entry
+
+
 def lineage_graph(view: ReadOnlyStore, params: QueryParams, size: int = MOST_EDGES) -> Json:
     """Return a page of edges by distance, and the nodes at their ends.
 
@@ -58,17 +74,19 @@ def lineage_graph(view: ReadOnlyStore, params: QueryParams, size: int = MOST_EDG
     node, depth = params.required("node"), params.number("depth") or DEPTH
     direction = params.text("direction") or BOTH
     start = _start_nodes(view, node, direction)
-    stops = (REPLACES, RETRACTS) if direction == BLAST_RADIUS else ()
-    walk = Walk(view, start, WAYS[direction], depth, size, stops)
     prefix = key("graph", node, direction, depth)
-
-    def entries(after_key: bytes | None) -> Entries:
-        edges = ((prefix + order, link) for order, link in walk)
-        return edges if after_key is None else (each for each in edges if each[0] > after_key)
-
-    page = page_of(params, prefix, entries)
+    cursor = params.text("cursor")
+    run = None if cursor is None else view.suspended.take(cursor)
+    if run is None:
+        stops = (REPLACES, RETRACTS) if direction == BLAST_RADIUS else ()
+        run = _Run(Walk(view, start, WAYS[direction], depth, size, stops), prefix)
+    walk: Walk = run.walk
+    walk.view = view
+    page = page_of(params, prefix, run.entries)
+    if page["next"] is not None:
+        view.suspended.put(page["next"], run, walk.count)
     links: list[Link] = page["items"]
-    first = start if params.text("cursor") is None else ()
+    first = start if cursor is None else ()
     names = {*first, *chain.from_iterable((link.source, link.target) for link in links)}
     return {
         "node": node,

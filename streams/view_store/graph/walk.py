@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
-from streams.view_store.graph.index import Direction, Link, steps
+from streams.view_store.graph.index import Direction, Link, Step, steps
 from streams.views.keys import key
 from streams.views.reads import RowReader
+
+_CHUNK = 1000
+"""The number of a node's edges that one scan reads: no scan is open while a walk is suspended."""
 
 
 class Truncation(NamedTuple):
@@ -31,7 +35,8 @@ class Walk:
 
     depth: maximum number of edges between a node and the start.  size: maximum number of edges.
     stops: relations behind which the walk does not go on.
-    distance: of each node met so far; it is 0 at the start.
+    view: may be replaced by a later state of the same view between two edges.
+    distance: of each node met so far; it is 0 at the start.  count: of the edges so far.
     cut: why edges are missing, None if none is; known after the last edge.
     """
 
@@ -44,12 +49,13 @@ class Walk:
         size: int,
         stops: Collection[str] = (),
     ) -> None:
-        self._view = view
+        self.view = view
         self._frontiers = [_Frontier(way, start) for way in ways]
         self._depth = depth
         self._size = size
         self._stops = stops
         self.distance = dict.fromkeys(start, 0)
+        self.count = 0
         self.cut: Truncation | None = None
 
     def __iter__(self) -> Iterator[tuple[bytes, Link]]:
@@ -62,10 +68,12 @@ class Walk:
                 for order, link in self._level(frontier, level, key(level, number)):
                     if link in yielded:
                         continue
-                    if len(yielded) == self._size:
+                    if self.count == self._size:
                         self.cut = Truncation("size", self._size)
                         return
-                    yielded.add(link)
+                    if len(self._frontiers) > 1:  # one direction meets each edge once
+                        yielded.add(link)
+                    self.count += 1
                     yield order, link
         if any(self._has_more(frontier) for frontier in self._frontiers):
             self.cut = Truncation("depth", self._depth)
@@ -75,7 +83,7 @@ class Walk:
     ) -> Iterator[tuple[bytes, Link]]:
         next_nodes = []
         for node in frontier.nodes:
-            for link, ahead, order in steps(self._view, node, frontier.way):
+            for link, ahead, order in self._steps(node, frontier.way):
                 self.distance.setdefault(ahead, level)
                 yield prefix + order, link
                 if ahead not in frontier.seen and link.relation not in self._stops:
@@ -84,4 +92,18 @@ class Walk:
         frontier.nodes = sorted(next_nodes)
 
     def _has_more(self, frontier: _Frontier) -> bool:
-        return any(True for node in frontier.nodes for _ in steps(self._view, node, frontier.way))
+        return any(True for node in frontier.nodes for _ in steps(self.view, node, frontier.way))
+
+    def _steps(self, node: str, way: Direction) -> Iterator[Step]:
+        """Yield the edges of a node; no scan is open meanwhile, and a new view is read at once."""
+        last: Step | None = None
+        while True:
+            view = self.view
+            chunk = list(islice(steps(view, node, way, last=last), _CHUNK))
+            for last in chunk:
+                yield last
+                if self.view is not view:
+                    break
+            else:
+                if len(chunk) < _CHUNK:
+                    return

@@ -72,7 +72,8 @@ class Graph(StoredRows):
 
     def ask(self, node: str, size: int = MOST_EDGES, **query: Any) -> Json:
         text = urlencode({"node": node, **query})
-        return lineage_graph(self, QueryParams(text, GRAPH_PARAMS), size)
+        snapshot = StoredRows(self._memory, self.suspended)
+        return lineage_graph(snapshot, QueryParams(text, GRAPH_PARAMS), size)
 
     def pages(self, node: str, **query: Any) -> Iterator[Json]:
         page = self.ask(node, **query)

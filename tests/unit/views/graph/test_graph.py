@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from streams.errors import NotFound
 from streams.processing.graph import LineageEdge
+from streams.view_store.graph import walk
+from streams.view_store.graph.index import Step, steps
 from streams.views.parse import QueryError
+from streams.views.reads import RowReader
 from tests.unit.views.graph.facts import Drawn, Graph, distances, drawn, names
 from topology.lineage import node_names
 
@@ -195,10 +199,39 @@ def test_pages_are_the_whole_in_the_same_order() -> None:
 def test_pages_go_on_where_they_ended_while_edges_come() -> None:
     graph = Graph(drawn("b part_of hub", "d part_of hub", "f part_of hub"))
     first = graph.ask("hub", limit=2)
-    graph.read([Drawn(LineageEdge(name, "part_of", "hub"), 9, 0, 9) for name in "ace"])
+    graph.read([Drawn(LineageEdge(name, "part_of", "hub"), 9, 0, 9) for name in "acg"])
     second = graph.ask("hub", limit=9, cursor=first["next"])
     assert names(first) == ["b part_of hub", "d part_of hub"]
-    assert names(second) == ["e part_of hub", "f part_of hub"]
+    assert names(second) == ["f part_of hub", "g part_of hub"]
+
+
+def test_a_page_goes_on_with_the_walk_of_the_page_before() -> None:
+    graph = Graph(drawn(*(f"n{number:03d} part_of hub{number % 7}" for number in range(70))))
+    graph.read([Drawn(LineageEdge(f"hub{n}", "part_of", "top"), n, 1, n) for n in range(7)])
+    whole = graph.ask("top", direction="descendants")
+    pages = graph.pages("top", direction="descendants", limit=40)
+    first = next(pages)
+    nodes: list[str] = []
+
+    def noted_steps(view: RowReader, node: str, *args: Any, **kwargs: Any) -> Iterator[Step]:
+        nodes.append(node)
+        return steps(view, node, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk, "steps", noted_steps)
+        (second,) = pages
+    assert first["items"] + second["items"] == whole["items"]
+    assert second["cut"] is None
+    assert "top" not in nodes
+    assert "hub0" not in nodes
+
+
+def test_a_page_whose_walk_was_dropped_is_the_same() -> None:
+    graph = Graph(RETRACTED)
+    first = graph.ask("bad", limit=2)
+    second = graph.ask("bad", limit=2, cursor=first["next"])
+    assert graph.suspended.take(first["next"]) is None
+    assert graph.ask("bad", limit=2, cursor=first["next"]) == second
 
 
 @pytest.mark.parametrize("other", [{"node": "d"}, {"direction": "both"}, {"depth": 11}])
