@@ -12,6 +12,8 @@ from aiokafka.structs import TopicPartition
 
 from streams.engine.records import Output
 
+_BATCH_BYTES = 1 << 30
+
 
 class RawName(str):
     """A header name that is these bytes, whatever they spell."""
@@ -31,7 +33,7 @@ def raw_name(raw: bytes) -> RawName:
 
 def batch(outputs: Sequence[Output], compression: int) -> bytes:
     """compression: as in the attributes of a batch, 0 for none."""
-    builder = _DefaultRecordBatchBuilderPy(2, compression, False, -1, -1, -1, 1 << 20)
+    builder = _DefaultRecordBatchBuilderPy(2, compression, False, -1, -1, -1, _BATCH_BYTES)
     for number, output in enumerate(outputs):
         appended = builder.append(number, None, output.key, output.value, list(output.headers))
         assert appended is not None, "it does not fit"
