@@ -201,6 +201,20 @@ class Conflict(NegativeAnswer):
         self.rule = rule
 
 
+class RecordRefused(Conflict):
+    """An error for versions of which none counts.
+
+    version: the newest one.  reason: why it does not count.
+    """
+
+    default_advice = "`headrace sap-cache KEY --versions` lists them; `headrace verify` says more."
+
+    def __init__(self, message: str, version: int, reason: str) -> None:
+        super().__init__(message, "record_refused")
+        self.version = version
+        self.reason = reason
+
+
 class OutputTooLarge(NegativeAnswer):
     default_advice = "Send less in one envelope; limits are listed in docs/reference/topics.md."
 

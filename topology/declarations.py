@@ -126,6 +126,8 @@ class Table:
     copied_parts: the global table contains only rows whose key has this many parts.
     caught_up: the global table is read to the topic's end before each step that uses it, so that
       every row acknowledged before is seen; otherwise it follows the topic.
+    written_once: rows whose key has this many parts are written once: of several records of such a
+      key the first one stands, and later ones are refused.
     """
 
     name: str
@@ -136,10 +138,15 @@ class Table:
     lifetime_ms: int | None = None
     copied_parts: int | None = None
     caught_up: bool = False
+    written_once: int | None = None
 
 
 def public_table(
-    topic: Topic, *, copied_parts: int | None = None, caught_up: bool = False
+    topic: Topic,
+    *,
+    copied_parts: int | None = None,
+    caught_up: bool = False,
+    written_once: int | None = None,
 ) -> Table:
     """Return the table whose rows are the records of a compacted topic."""
     assert topic.record is not None
@@ -151,6 +158,7 @@ def public_table(
         topic=topic,
         copied_parts=copied_parts,
         caught_up=caught_up,
+        written_once=written_once,
     )
 
 

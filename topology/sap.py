@@ -218,6 +218,7 @@ SAP_TASK_ENVELOPES = Table(
     "headrace.sap.SapTask",
     key="taskId",
     meaning="each accepted task as sent, written once; dispatch and evaluation read it",
+    written_once=1,
 )
 SAP_RATE_LIMITS = Table(
     "sap.rate-limits",
@@ -243,7 +244,7 @@ SAP_SIGNAL_OPERATORS = Table(
     key="taskId/kind/operator.agentId",
     meaning="who has rated and who has approved each task",
 )
-SAP_CACHE_TABLE = public_table(SAP_CACHE)
+SAP_CACHE_TABLE = public_table(SAP_CACHE, written_once=2)
 SAP_CACHE_HEADS = Table(
     "sap.cache-heads",
     "headrace.sap.SapCacheHead",
@@ -263,7 +264,7 @@ SAP_CACHE_STORES = Table(
     meaning="the cache version that holds each task's answer",
 )
 SAP_LEARNING_TABLE = public_table(SAP_LEARNING)
-SAP_HEURISTICS_TABLE = public_table(SAP_HEURISTICS)
+SAP_HEURISTICS_TABLE = public_table(SAP_HEURISTICS, written_once=2)
 SAP_KNOWLEDGE_TABLE = public_table(SAP_KNOWLEDGE)
 SAP_LEARNING_HEADS = Table(
     "sap.learning-heads",

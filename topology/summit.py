@@ -107,7 +107,7 @@ SUMMIT_CALLS_DLQ = dead_letters(SUMMIT_CALLS, "calls that could not be judged, a
 SUMMIT_REPLIES_DLQ = dead_letters(SUMMIT_REPLIES, "replies that could not be judged, as sent")
 
 SUMMIT_RUNS_TABLE = public_table(SUMMIT_RUNS)
-SUMMIT_AGENTS_TABLE = public_table(SUMMIT_AGENTS, caught_up=True)
+SUMMIT_AGENTS_TABLE = public_table(SUMMIT_AGENTS, caught_up=True, written_once=2)
 SUMMIT_REPLIES_KNOWN = Table(
     "summit-replies",
     "headrace.summit.SummitReplyKnown",

@@ -18,6 +18,7 @@ from streams.errors import (
     InvalidInput,
     NotFound,
     OutputTooLarge,
+    RecordRefused,
     Unauthenticated,
     ViewNotReady,
 )
@@ -140,6 +141,9 @@ def error_response(exc: HeadraceError) -> Response:
             return problem(410, exc.message, exc.rule)
         case NotFound():
             return problem(404, exc.message, exc.rule)
+        case RecordRefused():
+            response = problem(409, exc.message, exc.rule)
+            return Response(409, response.body | {"version": exc.version, "reason": exc.reason})
         case Conflict():
             return problem(409, exc.message, exc.rule)
         case OutputTooLarge():

@@ -23,6 +23,7 @@ import orjson
 from streams.engine.log import Log, Pace, Reader
 from streams.engine.processor import AvroValue, Made
 from streams.engine.records import Record, TopicPartition
+from streams.engine.refused_rows import count_refused, is_written_once, standing_rows
 from streams.engine.rows import Bytes, row_of, store_key
 from streams.engine.stall import StallCheck
 from streams.engine.store import Store
@@ -61,6 +62,7 @@ class GlobalTables:
         self._partitions = partitions
         tables = list(dict.fromkeys(tables))
         self._tables = {prefix + t.topic.name: t for t in tables if t.topic}
+        self._by_name = {table.name.encode(): table for table in tables}
         self._tps = [TopicPartition(n, p) for n in self._tables for p in range(partitions)]
         self._reader: Reader | None = None
         self._stopping = threading.Event()
@@ -178,18 +180,24 @@ class GlobalTables:
                 self._measure()
 
     def _apply(self, records: Sequence[Record], positions: dict[TopicPartition, int]) -> None:
-        rows: Bytes = {}
+        keyed: list[tuple[bytes, Record]] = []
         for record in records:
             table, key = self._tables[record.topic], _decode_key(record.key)
             if key is None or (_is_client_written(table) and self._is_on_wrong_partition(record)):
                 continue
             if table.copied_parts is None or len(split(key)) == table.copied_parts:
-                rows[store_key(table.name, key)] = record.value
+                keyed.append((store_key(table.name, key), record))
                 if table.caught_up:
                     self._changed_keys[table.name][key] = None
+        rows, refused = standing_rows(keyed, self._is_written_once, self._store.get_many)
+        count_refused(refused)
         offsets = {f"{tp.topic}/{tp.partition}": n for tp, n in positions.items()}
         meta = {"identity": self._current_identity, "positions": offsets}
         self._store.write({**rows, _META: orjson.dumps(meta)})
+
+    def _is_written_once(self, key: bytes) -> bool:
+        name, _, row_key = key.partition(b"\0")
+        return is_written_once(self._by_name[name], row_key)
 
     def _is_on_wrong_partition(self, record: Record) -> bool:
         """Check whether the record is not on its key's partition, so that it has no order."""

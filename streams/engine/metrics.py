@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.core import Metric
 
+from streams.engine.refused_rows import REFUSED
+from streams.engine.refused_rows import metric as refused_metric
 from streams.engine.store_metrics import declared, memory
 from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
 
@@ -121,6 +123,7 @@ ALL = (
     RESTORED,
     STORE,
     MEMORY,
+    REFUSED,
 )
 OTHER = "other"
 """The label value of an undeclared rule."""
@@ -216,3 +219,4 @@ class _TaskCollector:
         sizes = {n: task.store_bytes for n, task in numbered}
         yield metric_family(STORE, sizes | {("copies",): copies_bytes})
         yield memory(MEMORY)
+        yield refused_metric()

@@ -20,6 +20,7 @@ from schemas import Undecodable, decode
 from streams.engine.log import Log, Reader
 from streams.engine.processor import Timer
 from streams.engine.records import Record, TopicPartition
+from streams.engine.refused_rows import count_refused, is_written_once, standing_rows
 from streams.engine.rows import Bytes
 from streams.engine.stall import StallCheck
 from streams.engine.store import Store
@@ -46,12 +47,14 @@ class State:
     def __init__(
         self, path: Path, source: Log, prefix: str, partition: int, tables: Iterable[Table]
     ) -> None:
+        tables = tuple(tables)
         self._path = path
         self._log = source
         self._row_prefix = {
             prefix + t.topic.name: t.name.encode() + b"\0" for t in tables if t.topic
         }
         self._row_prefix[prefix + CHANGELOG.name] = b""
+        self._written_once = {t.name.encode(): t for t in tables if t.written_once is not None}
         self._partition = partition
         self._tps = [TopicPartition(name, partition) for name in self._row_prefix]
         self._ids: dict[str, str] = {}
@@ -157,13 +160,21 @@ class State:
     def _apply_records(
         self, records: Sequence[Record], reader: Reader, tps: set[TopicPartition]
     ) -> None:
-        rows: Bytes = {}
-        for record in records:
-            if record.key is not None:
-                rows[self._row_prefix[record.topic] + record.key] = record.value
+        keyed = [
+            (self._row_prefix[record.topic] + record.key, record)
+            for record in records
+            if record.key is not None
+        ]
+        rows, refused = standing_rows(keyed, self._is_written_once, self._store.get_many)
+        count_refused(refused)
         for tp in tps:
             self.positions[tp.topic] = reader.position(tp)
         self._write(rows)
+
+    def _is_written_once(self, key: bytes) -> bool:
+        name, _, row_key = key.partition(b"\0")
+        table = self._written_once.get(name)
+        return table is not None and is_written_once(table, row_key)
 
     def apply(self, rows: Bytes, ends: Mapping[TopicPartition, int], now_ms: int) -> None:
         """Store the rows of a committed transaction with their changelog positions."""

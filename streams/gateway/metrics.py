@@ -14,6 +14,8 @@ from prometheus_client import (
 )
 from prometheus_client.core import Metric
 
+from streams.engine.refused_rows import REFUSED
+from streams.engine.refused_rows import metric as refused_metric
 from streams.engine.store_metrics import declared, memory
 from streams.gateway.view_protocol import ViewProtocol
 from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
@@ -105,6 +107,7 @@ ALL = (
     CLIENTS,
     DLQ,
     MEMORY,
+    REFUSED,
 )
 
 
@@ -178,5 +181,6 @@ class _GaugeCollector:
         yield metric_family(ROWS, {(): float(stats.rows_bytes)})
         yield metric_family(CLIENTS, {(): float(self._sources.clients())})
         yield memory(MEMORY)
+        yield refused_metric()
         letters = self._sources.dead_letters()
         yield metric_family(DLQ, {(topic,): float(count) for topic, count in letters.items()})

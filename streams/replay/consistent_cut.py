@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from streams.engine.log import Log
-from streams.engine.records import TopicPartition, is_text, position
+from streams.engine.records import Record, TopicPartition, is_text, position
+from streams.engine.refused_rows import is_written_once
 from streams.engine.rows import row_of, store_key
 from streams.log.reading import partitions, records
 from streams.replay.spill import SpillStore
@@ -46,17 +47,33 @@ class ConsistentCut(NamedTuple):
 
 
 class LiveRows:
-    """The current rows of all public tables, and of some internal ones, in a scratch store."""
+    """The current rows of all public tables, and of some internal ones, in a scratch store.
+
+    refused: the row and the position of each later record of a key that is written once.
+    """
 
     def __init__(self, scratch: SpillStore) -> None:
         self._scratch = scratch
         self.count = 0
         self.unreadable: list[str] = []
         """The positions of records whose key is no text; no processor writes such a key."""
+        self.refused: list[tuple[str, str]] = []
 
     def put(self, task: int, key: bytes, row: bytes | None) -> None:
         """Store a row under `key`: table, NUL, row key."""
         self._scratch.put(b"live\0%d\0%s" % (task, key), row)
+
+    def put_record(self, key: bytes, record: Record) -> None:
+        """Store the row of a record; of a key that is written once the first record stands."""
+        name, _, row_key = key.partition(b"\0")
+        table = tables.BY_NAME.get(name.decode())
+        if table is not None and is_written_once(table, row_key):
+            stored = self._scratch.get(b"live\0%d\0%s" % (record.partition, key))
+            if record.value is None or stored not in (None, record.value):
+                row_name = f"{table.name} {row_key.decode(errors='replace')}"
+                self.refused.append((row_name, position(record)))
+                return
+        self.put(record.partition, key, record.value)
 
     def get(self, table: Table, task: int, key: str) -> bytes | None:
         return self._scratch.get(b"live\0%d\0%s" % (task, store_key(table.name, key)))
@@ -93,7 +110,7 @@ def _read_rows(log: Log, prefix: str, live: LiveRows, bar: Bar, internal: Sequen
             key = key_prefixes[record.topic] + (record.key or b"")
             if key.startswith((*shared, *public.values())):
                 if is_text(key):
-                    live.put(record.partition, key, record.value)
+                    live.put_record(key, record)
                 else:
                     live.unreadable.append(position(record))
             bar.advance()

@@ -11,6 +11,7 @@ from schemas import Undecodable, decode
 from streams.engine.log import Log
 from streams.engine.processor import Message
 from streams.engine.records import TopicPartition, is_text
+from streams.engine.refused_rows import WRITTEN_ONCE
 from streams.errors import HeadraceError, TopicsMismatch
 from streams.protocols.commands import COMMANDS
 from streams.replay import consistent_cut
@@ -172,6 +173,9 @@ class _Verification:
         """Check the rows that no fold rebuilds; those that no check covers must at least decode."""
         for place in self._live.unreadable:
             self._findings.add(ViolationKind.UNREADABLE, place, "the key of this row is no text")
+        for row_name, place in self._live.refused:
+            message = f"the row is written once; the record at {place} is refused: {WRITTEN_ONCE}"
+            self._findings.add(ViolationKind.ROW_DIFFERS, row_name, message)
         known = {one.table for one in _FOLDS} | set(_ROW_CHECKS)
         for table in (each for each in consistent_cut.PUBLIC if each not in known):
             for task in range(self._partition_count):

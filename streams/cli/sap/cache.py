@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -76,8 +77,14 @@ def command(
     elif newest or as_json:
         common.show_json(answer)
     else:
-        rows = [tuple(record[name] for name in _COLUMNS) for record in answer["versions"]]
+        rows = [_version_row(record) for record in answer["versions"]]
         common.show_table(_COLUMNS, rows)
+
+
+def _version_row(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    if "refused" in record:
+        return (record["version"], f"refused: {record['refused']}", "-", "-", "-")
+    return tuple(record[name] for name in _COLUMNS)
 
 
 def _select_version(answer: Any, version: int) -> Any:
@@ -109,26 +116,31 @@ def _show_key(path: Path, as_json: bool) -> None:
 
 
 def _verify_records(key: str | None, as_json: bool, after: str | None) -> bool:
-    from streams.protocols.sap.queries.knowledge import verified_records
+    from streams.protocols.sap.queries.knowledge import cached_versions
 
     keys: set[str] = set()
-    records, first_bad = 0, None
+    records, first_bad, refused = 0, None, []
     with common.open_log_and_view(Settings.load(), after) as (_, view):
-        for record, holds in verified_records(view, key):
-            keys.add(record["cacheKey"])
+        for each in cached_versions(view, key):
+            keys.add(each.cache_key)
             records += 1
-            if not holds and first_bad is None:
-                first_bad = {"cacheKey": record["cacheKey"], "version": record["version"]}
+            place = {"cacheKey": each.cache_key, "version": each.number}
+            if not each.holds and first_bad is None:
+                first_bad = place
+            if each.refusal is not None:
+                refused.append({**place, "reason": each.refusal})
     if key is not None and not keys:
         raise NotFound(f"there is no answer under {key}")
-    answer = {"keys": len(keys), "records": records, "firstBad": first_bad}
+    answer = {"keys": len(keys), "records": records, "firstBad": first_bad, "refused": refused}
     if as_json:
         common.show_json(answer)
     else:
-        rendered = (
-            "none"
-            if first_bad is None
-            else f"{first_bad['cacheKey']}, version {first_bad['version']}"
-        )
+        rendered = "none" if first_bad is None else _place_text(first_bad)
         common.show_members({"keys": len(keys), "records": records, "first bad": rendered})
+        for row in refused:
+            click.echo(f"{_place_text(row)} is refused: {row['reason']}")
     return first_bad is None
+
+
+def _place_text(row: Mapping[str, Any]) -> str:
+    return f"{row['cacheKey']}, version {row['version']}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import orjson
 
-from schemas import sap
+from schemas import sap, to_json
 from streams.engine.processor import Message
 from streams.protocols.sap.processor.commands import Command
 from streams.replay.checks import (
@@ -25,9 +25,33 @@ from streams.replay.checks import (
 )
 from streams.replay.facts import Fact
 from topology.machines.sap_task import MACHINE
+from topology.sap import SAP_CACHE
 
 _PARTITION_RULES = ("key_mismatch", "partition_mismatch")
 _QUEUED = "QUEUED"
+_CACHE_RECORD = SAP_CACHE.record or ""
+
+
+def cache_verdict(fact: Fact, message: Message | None, context: CheckContext) -> Problems:
+    """Check a fact of `sap.verdicts`: a hit carries the record that was stored.
+
+    Facts are read partition by partition, so either of the two may come first.
+    """
+    value = fact.value or {}
+    place = (value["cacheKey"], value["version"])
+    if value["verdict"] == "stored" and value["recordSha256"] is not None:
+        context.seen.put(value["recordSha256"], "stored", *place)
+    elif value["verdict"] == "hit" and value["record"] is not None:
+        sha256 = sap.record_sha256(to_json(_CACHE_RECORD, value["record"]))
+        other = context.seen.get("hit", *place)
+        if other not in (None, sha256):
+            yield from check_equal("the hash of the record", sha256, other)
+        context.seen.put(sha256, "hit", *place)
+    else:
+        return
+    stored, served = context.seen.get("stored", *place), context.seen.get("hit", *place)
+    if stored is not None and served is not None:
+        yield from check_equal("the hash of the record of a hit", served, stored)
 
 
 def ack(fact: Fact, message: Message | None, context: CheckContext) -> Problems:

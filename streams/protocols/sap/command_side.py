@@ -33,7 +33,7 @@ SAP = CommandSide(
     checks={
         SAP_ACKS: FactCheck(checks.ack, codes(rules.ALL), "ackId"),
         SAP_OUTCOMES: FactCheck(checks.outcome),
-        SAP_VERDICTS: FactCheck(id_member="verdictId"),
+        SAP_VERDICTS: FactCheck(checks.cache_verdict, id_member="verdictId"),
     },
     row_checks={
         SAP_CACHE_TABLE: row_checks.cache,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streams.api.description import Description, PathId, envelope
+from streams.api.problems import Code
 from topology.sap import (
     SAP_ACKS,
     SAP_CACHE,
@@ -15,6 +16,7 @@ from topology.sap import (
 
 DESCRIPTION = Description(
     tags={"sap": "Tasks, results, signals, vetted answers, learning."},
+    http_rules=(Code("record_refused", 409, "None of the versions under the key counts."),),
     ids={
         "taskId": PathId("7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a"),
         "cacheKey": PathId("591a42479351258326c4e1b6dd4c01bb5314daebe28167c1c5ee45dbb49b303f"),

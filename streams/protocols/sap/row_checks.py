@@ -2,7 +2,7 @@
 
 | table | what is verified |
 |---|---|
-| sap.cache | every record has its hash and that of the previous one; no version is missing |
+| sap.cache | every record has its key, its hash and that of the previous one; none is missing |
 | sap.heuristics | no version is missing |
 | sap.learning | it counts every task that has ended, under its kind |
 
@@ -19,6 +19,7 @@ from schemas import Undecodable, decode, sap, to_json
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.log.reading import partitions, records
+from streams.protocols.sap.counted_versions import FIRST_PREVIOUS, row_name
 from streams.replay.checks import CheckContext, RowProblems, Rows
 from streams.replay.consistent_cut import ConsistentCut, LiveRows
 from streams.replay.spill import SpillMap, SpillStore
@@ -34,15 +35,12 @@ from topology.sap import (
 )
 from topology.topics import dead_letters_of
 
-FIRST = "0" * 64
-"""The `previousSha256` of the first version."""
-
 
 def cache(rows: Rows, context: CheckContext) -> RowProblems:
-    cache_key, version, before = "", 0, FIRST
+    cache_key, version, before = "", 0, FIRST_PREVIOUS
     for key, row in rows:
         if row["cacheKey"] != cache_key:
-            cache_key, version, before = row["cacheKey"], 0, FIRST
+            cache_key, version, before = row["cacheKey"], 0, FIRST_PREVIOUS
         sha256 = sap.record_sha256(to_json(SAP_CACHE_TABLE.record, row))
         if row["version"] != version + 1:
             yield key, f"version {row['version']} follows {version}"
@@ -50,6 +48,11 @@ def cache(rows: Rows, context: CheckContext) -> RowProblems:
             yield key, f"recordSha256 is {row['recordSha256']}, the record's hash is {sha256}"
         if row["previousSha256"] != before:
             yield key, "previousSha256 is not the hash of the version before"
+        if key != row_name(row["cacheKey"], row["version"]):
+            yield key, f"it is version {row['version']} of {row['cacheKey']}"
+        stored = context.seen.get("stored", row["cacheKey"], row["version"])
+        if stored not in (None, sha256):
+            yield key, f"the record's hash is {sha256}, its verdict says {stored}"
         version, before = row["version"], sha256
 
 

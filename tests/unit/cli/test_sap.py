@@ -19,7 +19,7 @@ from tests.unit.protocols.sap.queries.stage import (
     task,
     task_id,
 )
-from tests.unit.protocols.sap.queries.test_cache import KEY, chain, stored
+from tests.unit.protocols.sap.queries.test_cache import KEY, chain, forged, stored
 from tests.unit.protocols.sap.queries.test_learning import derived, written
 from tests.unit.views.bench import Bench
 from topology.sap import SAP_HEURISTICS
@@ -283,3 +283,13 @@ def test_an_explanation_of_one_thing(wrong: list[str]) -> None:
 )
 def test_each_command_has_an_example(name: str) -> None:
     assert f"headrace {name} " in run(name, "--help").stdout
+
+
+def test_refused_versions_are_listed(bench: Bench) -> None:
+    forged(bench, chain(1)[0])
+    answer = run("sap-cache", "--verify", "--json")
+    assert answer.exit_code == 1
+    place = {"cacheKey": KEY, "version": 1}
+    assert json.loads(answer.stdout)["refused"] == [{**place, "reason": "not_stored"}]
+    assert "is refused: not_stored" in run("sap-cache", "--verify").stdout
+    assert "refused: not_stored" in run("sap-cache", KEY, "--versions").stdout

@@ -10,9 +10,10 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schemas import decode, encode, from_json, to_json
+from schemas import Undecodable, decode, encode, from_json, to_json
 from streams.engine.processor import AvroValue, Made, Message, Processor, ProcessorContext, Timer
 from streams.engine.records import Headers, LogRecord, Record
+from streams.errors import InternalUnreadable
 from topology.declarations import Table, Topic
 from topology.keys import key_of, partition_of
 
@@ -59,7 +60,10 @@ class StepRows:
         if key in self.changed:
             return self.changed[key]
         raw = self._stored.get(key)
-        return None if raw is None else decode(raw, self.record).value
+        try:
+            return None if raw is None else decode(raw, self.record).value
+        except Undecodable as exc:  # as the tables of the engine do
+            raise InternalUnreadable(exc.message) from exc
 
     def put(self, key: str, row: AvroValue) -> None:
         assert self._work.cause, "a row is changed before its cause is named"

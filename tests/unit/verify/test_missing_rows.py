@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from schemas import decode, encode
+from schemas import decode, encode, sap, to_json
 from streams.engine.headers import CAUSE
-from streams.engine.records import TopicPartition, header
+from streams.engine.records import Output, TopicPartition, header
 from streams.engine.rows import store_key
 from streams.replay.violations import ViolationKind
 from tests.unit.verify.played import Played
@@ -18,7 +19,7 @@ from topology.apc import APC_COORDINATION, APC_THROTTLING
 from topology.core import CHANGELOG, INPUT_POSITIONS
 from topology.declarations import Topic
 from topology.saop import REWINDS, SAOP_REWIND_LOG
-from topology.sap import SAP_LEARNING, SAP_TASK_STATES, SAP_VERDICTS
+from topology.sap import SAP_CACHE, SAP_LEARNING, SAP_TASK_STATES, SAP_VERDICTS
 from topology.summit import SUMMIT_AGENTS
 
 LIVE = (
@@ -131,3 +132,41 @@ def test_what_the_cache_said_need_not_be_read_yet(tmp_path: Path) -> None:
         last = next(one for one in reversed(slots) if one is not None and one.key == key)
         slots.append(last._replace(offset=len(slots), value=value))
         assert played.verify().findings.shown == []
+
+
+def test_later_records_of_a_row_that_is_written_once_are_refused(tmp_path: Path) -> None:
+    """The version that was stored stands, and the records behind it are reported."""
+    with closing(Played("sap-cache", tmp_path)) as played:
+        assert played.verify().clean
+        _, _, record = next(played.places(SAP_CACHE))
+        other = decode(record.value, SAP_CACHE.record or "").value | {"producer": "mallory"}
+        for value in (encode(SAP_CACHE.record or "", other), None):
+            played.log.append([Output(SAP_CACHE.name, record.key, value)])
+        findings = played.verify().findings.shown
+        assert {one.fault for one in findings} == {ViolationKind.ROW_DIFFERS}
+        assert len(findings) == 2
+        assert all("written_once" in one.message for one in findings)
+
+
+def test_a_forged_version_that_is_left_alone_is_reported(tmp_path: Path) -> None:
+    """As after compaction: its own hash is right, and differs from that of its verdict."""
+    with closing(Played("sap-cache", tmp_path)) as played:
+
+        def forge(value: dict[str, Any]) -> None:
+            value["output_json"] = '"forged"'
+            value["recordSha256"] = sap.record_sha256(to_json(SAP_CACHE.record or "", value))
+
+        played.change(SAP_CACHE, forge)
+        messages = [one.message for one in played.verify().findings.shown]
+        assert any("its verdict says" in message for message in messages)
+
+
+def test_a_hit_with_another_record_than_was_stored_is_not_borne_out(tmp_path: Path) -> None:
+    with closing(Played("sap-cache", tmp_path)) as played:
+
+        def forge(value: dict[str, Any]) -> None:
+            value["record"]["output_json"] = '"forged"'
+
+        played.change(SAP_VERDICTS, forge, lambda value: value["verdict"] == "hit")
+        faults = {one.fault for one in played.verify().findings.shown}
+        assert ViolationKind.NOT_BORNE_OUT in faults

@@ -14,6 +14,7 @@ from __future__ import annotations
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.cache.lookup import (
     HIT,
+    MISS,
     LookupResult,
     choose_version,
     send_result,
@@ -35,7 +36,9 @@ PREFER = "prefer"
 
 
 def find(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> LookupResult:
-    versions = slot.newest_versions(ctx.setting("CACHE_SCAN"))
+    versions, refusal = slot.newest_versions(ctx.setting("CACHE_SCAN"))
+    if refusal is not None and not versions:
+        return LookupResult(MISS, refusal)
     return choose_version(lookup, versions, ctx.at, ctx.constitution)
 
 

@@ -162,9 +162,14 @@ def send_verdict(
     slot: CacheSlot,
     ctx: DecisionContext,
     version: int | None = None,
+    stored_sha256: str | None = None,
 ) -> None:
-    """Send any other verdict.  lookup: at least lookupId and taskId."""
-    _send(lookup, verdict, reason, slot, ctx, version=version)
+    """Send any other verdict.  lookup: at least lookupId and taskId.
+
+    stored_sha256: the hash of the version that is stored.
+    """
+    more = {"version": version, "recordSha256": stored_sha256}
+    _send(lookup, verdict, reason, slot, ctx, **more)
 
 
 def _evidence(result: LookupResult) -> dict[str, Any]:
@@ -198,5 +203,6 @@ def _send(
         "checks": None,
         "violations": None,
         "candidates": [],
+        "recordSha256": None,
     }
     ctx.send(SAP_VERDICTS, task_id, value | more, verdict_id)

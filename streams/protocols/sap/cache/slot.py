@@ -9,8 +9,12 @@ from typing import Any, NamedTuple
 
 from schemas import AvroBody, encode, to_json
 from streams.engine.processor import AvroValue, ProcessorContext
+from streams.engine.refused_rows import PROCESS
+from streams.errors import InternalUnreadable
+from streams.protocols.sap.counted_versions import MISSING, UNDECODABLE, version_fault
 from topology.machines.sap_flight import FlightState
 from topology.sap import (
+    SAP_CACHE,
     SAP_CACHE_HEADS,
     SAP_CACHE_STORES,
     SAP_CACHE_TABLE,
@@ -50,7 +54,7 @@ class CacheSlot:
             "waiters": [],
         }
         self._before = self._state()
-        self._read: dict[int, Version] = {}
+        self._read: dict[int, Version | str] = {}
 
     @property
     def newest(self) -> int:
@@ -93,17 +97,47 @@ class CacheSlot:
     def store_key(self, task_id: str) -> str:
         return sap_key(self.cache_key, task_id)
 
-    def newest_versions(self, max_count: int) -> list[Version]:
-        """Return versions, the newest first."""
+    def has_row(self, number: int) -> bool:
+        """Return whether there is a row of a version, readable or not."""
+        try:
+            return self.records.get(self.version_key(number)) is not None
+        except InternalUnreadable:
+            return True
+
+    def newest_versions(self, max_count: int) -> tuple[list[Version], str | None]:
+        """Return the versions that count, the newest first.
+
+        They end at the first that does not count; the text says which and why, if there is one.
+        """
         numbers = range(self.newest, max(0, self.newest - max_count), -1)
         self.records.load(self.version_key(number) for number in numbers)
-        return [self._version(number) for number in numbers]
+        versions: list[Version] = []
+        expected: str | None = self.head["recordSha256"]
+        for number in numbers:
+            version = self._version(number, expected)
+            if isinstance(version, str):
+                return versions, f"version {number} is refused: {version}"
+            versions.append(version)
+            expected = version.json["previousSha256"]
+        return versions, None
 
-    def _version(self, number: int) -> Version:
+    def _version(self, number: int, expected: str | None) -> Version | str:
+        """Return a version, or why it does not count.  expected: its hash."""
         if number not in self._read:
-            row = self.records.get(self.version_key(number))
-            if row is None:
-                raise ValueError(f"version {number} of {self.cache_key} is not there")
-            body = AvroBody(encode(RECORD, row)[_FRAME_BYTES:])
-            self._read[number] = Version(number, body, to_json(RECORD, row))
+            self._read[number] = version = self._read_version(number, expected)
+            if isinstance(version, str):
+                PROCESS.count(SAP_CACHE.name, version, self.version_key(number))
         return self._read[number]
+
+    def _read_version(self, number: int, expected: str | None) -> Version | str:
+        try:
+            row = self.records.get(self.version_key(number))
+        except InternalUnreadable:
+            return UNDECODABLE
+        if row is None:
+            return MISSING
+        record = to_json(RECORD, row)
+        fault = version_fault(self.cache_key, number, record, expected)
+        if fault is not None:
+            return fault
+        return Version(number, AvroBody(encode(RECORD, row)[_FRAME_BYTES:]), record)

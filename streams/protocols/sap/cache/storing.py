@@ -15,18 +15,19 @@ from streams.processing.graph import LineageEdge
 from streams.protocols.sap.cache import flights
 from streams.protocols.sap.cache.lookup import send_verdict
 from streams.protocols.sap.cache.slot import RECORD, CacheSlot
+from streams.protocols.sap.counted_versions import FIRST_PREVIOUS
 from streams.protocols.sap.decision import DecisionContext
 from topology.machines.sap_flight import FlightEvent
 
-FIRST_PREVIOUS = "0" * 64
-"""previousSha256 of version 1."""
+STORED = "stored"
 
 
 def store(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
     verdict, reason, version = _store_draft(lookup, slot, ctx)
     if slot.leader == lookup["taskId"]:
         flights.end(FlightEvent.STORED, slot, ctx)
-    send_verdict(lookup, verdict, reason, slot, ctx, version)
+    stored_sha256 = slot.head["recordSha256"] if verdict == STORED else None
+    send_verdict(lookup, verdict, reason, slot, ctx, version, stored_sha256)
     flights.decide_again(slot, ctx)
 
 
@@ -40,7 +41,7 @@ def _store_draft(
         number = known["version"]
         return "store_duplicate", f"the task's answer is version {number} already", number
     version = slot.newest + 1
-    if slot.records.get(slot.version_key(version)) is not None:
+    if slot.has_row(version):
         reason = f"a row of version {version} is there, and rows are written once"
         return "cache_version_exists", reason, version
     record = _record(lookup["draft"], version, slot, ctx)
@@ -52,7 +53,7 @@ def _store_draft(
     ctx.emit_edge(LineageEdge(node, "derived_from", source))
     if version > 1:
         ctx.emit_edge(LineageEdge(node, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
-    return "stored", f"version {version}", version
+    return STORED, f"version {version}", version
 
 
 def _record(draft: AvroValue, version: int, slot: CacheSlot, ctx: DecisionContext) -> AvroValue:

@@ -6,20 +6,31 @@ task, heuristics per capability, and playbooks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 from schemas import sap
-from streams.errors import NotFound
-from streams.protocols.sap.row_checks import FIRST
-from streams.views.keys import key
+from streams.errors import NotFound, RecordRefused
+from streams.protocols.sap.counted_versions import (
+    FIRST_PREVIOUS,
+    NOT_STORED,
+    UNDECODABLE,
+    json_record,
+    version_fault,
+)
+from streams.views.keys import key, number_at_end, texts_in
 from streams.views.pages import page_of, rows_of
 from streams.views.parse import QueryParams
 from streams.views.query_params import CURSOR, Parameter, limit
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
-from topology.sap import SAP_CACHE, SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
+from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
 
+_CACHE = key("sap cache")
+_NUMBER_BYTES = len(key(0))
 LEARNING_PARAMS = (
     Parameter("capability", "of this capability", example="consult.align"),
     Parameter("territory", "of this territory; empty: of tasks without one", example="EUFM"),
@@ -29,57 +40,116 @@ LEARNING_PARAMS = (
 )
 
 
-def newest_version(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
-    """Return the newest record of a key.  now: ms since the epoch, the age is counted to.
+class CachedVersion(NamedTuple):
+    """A version in the view.
 
-    Raises NotFound.
+    record: SapCacheRecord as JSON, None if it is refused.  refusal: why it is, None if it counts.
+    holds: it counts, and it follows the version before it.
     """
-    rows = [row for _, row in view.scan(key("sap cache", cacheKey))]
-    if not rows:
+
+    cache_key: str
+    number: int
+    record: Json | None
+    refusal: str | None
+    holds: bool
+
+
+def newest_version(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
+    """Return the newest record of a key that counts.  now: ms since the epoch, for the age.
+
+    Raises NotFound, and RecordRefused if none counts.
+    """
+    records = list(cached_versions(view, cacheKey))[::-1]
+    if not records:
         raise NotFound(f"there is no answer under {cacheKey}")
+    newest = next((each.record for each in records if each.record is not None), None)
+    if newest is None:
+        first = records[0]
+        message = f"version {first.number} of {cacheKey} is refused: {first.refusal}"
+        raise RecordRefused(message, first.number, first.refusal or "")
     return {
-        **_with_age(json_of(SAP_CACHE, rows[-1]), now),
-        "versions": len(rows),
+        **_with_age(newest, now),
+        "versions": len(records),
         "refusedWrites": int(view.get("sap refused", cacheKey) or b"0"),
     }
 
 
 def versions(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
-    """Return all records of a key, the newest first.  Raises NotFound."""
-    records = [
-        {**_with_age(record, now), "verified": verified}
-        for record, verified in verified_records(view, cacheKey)
-    ]
+    """Return all records of a key, the newest first.  Raises NotFound.
+
+    Of a refused one there is only its number and the reason.
+    """
+    records = [_version_row(each, now) for each in cached_versions(view, cacheKey)]
     if not records:
         raise NotFound(f"there is no answer under {cacheKey}")
     return {"cacheKey": cacheKey, "versions": records[::-1]}
 
 
-def verified_records(
-    view: ReadOnlyStore, cache_key: str | None = None
-) -> Iterator[tuple[Json, bool]]:
-    """Return every record, by key and version, and whether both its hashes are correct and no
-    version is missing.
+def _version_row(version: CachedVersion, now: int) -> Json:
+    if version.record is None:
+        return {"version": version.number, "verified": False, "refused": version.refusal}
+    return {**_with_age(version.record, now), "verified": version.holds}
 
-    cache_key: None for all of them.
+
+def cached_versions(view: ReadOnlyStore, cache_key: str | None = None) -> Iterator[CachedVersion]:
+    """Return every version by key and number.  cache_key: None for all of them."""
+    prefix = _CACHE if cache_key is None else key("sap cache", cache_key)
+    rows = (
+        (row_key[:-_NUMBER_BYTES], number_at_end(row_key), row)
+        for row_key, row in view.scan(prefix)
+    )
+    for row_prefix, group in groupby(rows, key=itemgetter(0)):
+        (name,) = texts_in(row_prefix.removeprefix(_CACHE))
+        yield from _check_versions(view, name, [(number, row) for _, number, row in group])
+
+
+def _check_versions(
+    view: ReadOnlyStore, cache_key: str, rows: Sequence[tuple[int, bytes]]
+) -> list[CachedVersion]:
+    """Return the versions of one key, judged from the newest down, in ascending order.
+
+    What a `stored` verdict says of a version is expected of it; where that says nothing, since an
+    earlier release wrote it, what the counted version after it names.
     """
-    prefix = key("sap cache") if cache_key is None else key("sap cache", cache_key)
-    last, version, before = None, 0, FIRST
-    for _, row in view.scan(prefix):
-        record = json_of(SAP_CACHE, row)
-        if record["cacheKey"] != last:
-            last, version, before = record["cacheKey"], 0, FIRST
-        sha256 = sap.record_sha256(record)
-        holds = sha256 == record["recordSha256"] and record["previousSha256"] == before
-        yield record, holds and record["version"] == version + 1
-        version, before = record["version"], sha256
+    cached: list[CachedVersion] = []
+    following: CachedVersion | None = None
+    for number, row in reversed(rows):
+        stored, named = view.get("sap stored", cache_key, number), None
+        if following is not None and following.record and following.number == number + 1:
+            named = following.record["previousSha256"]
+        expected = stored.decode() if stored else named
+        record = json_record(row)
+        if stored is None:
+            refusal: str | None = NOT_STORED
+        elif record is None:
+            refusal = UNDECODABLE
+        else:
+            refusal = version_fault(cache_key, number, record, expected)
+        following = CachedVersion(
+            cache_key, number, None if refusal else record, refusal, refusal is None
+        )
+        cached.append(following)
+    return _linked(cached[::-1])
+
+
+def _linked(versions: Sequence[CachedVersion]) -> list[CachedVersion]:
+    """Return the versions; `holds` only of those that follow the version before them."""
+    linked, number, sha256 = [], 0, FIRST_PREVIOUS
+    for each in versions:
+        follows = (
+            each.record is not None
+            and each.number == number + 1
+            and each.record["previousSha256"] == sha256
+        )
+        linked.append(each._replace(holds=each.holds and follows))
+        number, sha256 = each.number, each.record["recordSha256"] if each.record else ""
+    return linked
 
 
 def _with_age(record: Json, now: int) -> Json:
     """Add the age in seconds, at least 0."""
     stored = sap.parse_seconds(record["storedAt"])
-    assert stored is not None, "the service has written it"
-    return {**record, "ageSec": max(0, now // 1000 - stored)}
+    return {**record, "ageSec": 0 if stored is None else max(0, now // 1000 - stored)}
 
 
 def learning(view: ReadOnlyStore, params: QueryParams) -> Json:

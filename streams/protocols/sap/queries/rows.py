@@ -9,6 +9,7 @@
 | sap end, task                                | key of the outcome that closed it              |
 | sap verdict, task, when                      | SapCacheVerdict as on its topic                |
 | sap cache, cacheKey, version                 | SapCacheRecord as on its topic                 |
+| sap stored, cacheKey, version                | recordSha256 of its `stored` verdict, or empty |
 | sap refused, cacheKey                        | how many writes of a version were refused      |
 | sap refused at, cacheKey, when               | empty; the key is that of the verdict          |
 | sap learning, capability, territory, fingerprint | SapLearning as on its topic                |
@@ -28,11 +29,13 @@ import orjson
 
 from schemas.projection import Projection
 from schemas.sap.constants import TERMINAL
-from streams.engine.records import Record
+from streams.engine.records import Record, position
+from streams.engine.refused_rows import PROCESS
+from streams.protocols.sap.counted_versions import KEY_MISMATCH
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.keys import key
-from streams.views.projection import Apply
+from streams.views.projection import Apply, put_once
 from topology.declarations import Topic
 from topology.sap import (
     SAP_ACKS,
@@ -47,12 +50,19 @@ from topology.sap import (
     SAP_TASKS,
     SAP_TASKS_DLQ,
     SAP_VERDICTS,
+    sap_key,
+    sap_version,
 )
 
 REFUSED = "cache_version_exists"
+STORED = "stored"
+_MAX_DIGITS = 19
+"""A number with fewer digits fits into 63 bits."""
 _ACKS = Projection(SAP_ACKS.record or "", ("at",))
 _OUTCOMES = Projection(SAP_OUTCOMES.record or "", ("status", "meta_json"))
-_VERDICTS = Projection(SAP_VERDICTS.record or "", ("at", "cacheKey", "verdict"))
+_VERDICTS = Projection(
+    SAP_VERDICTS.record or "", ("at", "cacheKey", "verdict", "version", "recordSha256")
+)
 
 
 def _name(record: Record) -> str:
@@ -107,6 +117,9 @@ def _verdicts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None
     for record, value in decode_members(topic, records, _VERDICTS):
         when = (value["at"], record.partition, record.offset)
         rows[key("sap verdict", _name(record), *when)] = record.value
+        if value["verdict"] == STORED:
+            stored_key = key("sap stored", value["cacheKey"], value["version"])
+            rows[stored_key] = (value["recordSha256"] or "").encode()
         if value["verdict"] == REFUSED:
             refused = refused_key(value["cacheKey"])
             rows[refused] = b"%d" % (int(rows.read(refused) or b"0") + 1)
@@ -114,14 +127,28 @@ def _verdicts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None
 
 
 def _versions(name: str) -> Apply:
-    """Return what writes rows under an id and a version."""
+    """Return what writes rows under an id and a version, each once."""
 
     def apply(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+        versions = []
         for record in records:
-            id, version = _name(record).split("/")
-            rows[key(name, unquote(id), int(version))] = record.value
+            version = _version_of(_name(record))
+            if version is None:
+                PROCESS.count(record.topic, KEY_MISMATCH, position(record))
+            else:
+                versions.append((key(name, *version), record))
+        put_once(rows, versions)
 
     return apply
+
+
+def _version_of(row_name: str) -> tuple[str, int] | None:
+    """Return the id and the version that a row's key names, None if it is no such key."""
+    id, _, digits = row_name.partition("/")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < _MAX_DIGITS):
+        return None
+    named = unquote(id), int(digits)
+    return named if row_name == sap_key(named[0], sap_version(named[1])) else None
 
 
 def _learned(name: str) -> Apply:

@@ -35,7 +35,7 @@ from streams.views.changes import Cell, WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.index import Index
 from streams.views.keys import key, text_key
-from streams.views.projection import Apply
+from streams.views.projection import Apply, put_once
 from streams.views.values import json_of
 from topology.declarations import Topic
 from topology.keys import split
@@ -184,10 +184,12 @@ def queue_key(agent_id: str) -> bytes:
 
 
 def _apply_agents(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    versions = []
     for record in records:
         agent_id, *version = split((record.key or b"").decode())
         if version:
-            rows[VERSION + text_key(agent_id) + text_key(version[0])] = record.value
+            row_key = VERSION + text_key(agent_id) + text_key(version[0])
+            versions.append((row_key, record))
             continue
         rows[AGENT + text_key(agent_id)] = record.value
         prefix = TOOL + text_key(agent_id)
@@ -195,6 +197,7 @@ def _apply_agents(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> 
             rows[tool_key] = None
         for tool in _callable_tools(topic, record):
             rows[prefix + text_key(tool["name"])] = orjson.dumps({"agentId": agent_id, **tool})
+    put_once(rows, versions)
 
 
 def _callable_tools(topic: Topic, record: Record) -> list[dict[str, Any]]:

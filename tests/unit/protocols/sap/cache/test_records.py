@@ -64,7 +64,8 @@ def test_ids_of_verdicts_count_within_a_decision() -> None:
 def test_a_row_that_is_there_is_never_written_over() -> None:
     """The head has lost its last version; the row of it stays as it is."""
     cache = _stored()
-    head = cache.head | {"version": 2}
+    sha256 = cache.versions()[1]["recordSha256"]
+    head = cache.head | {"version": 2, "recordSha256": sha256}
     cache.tables[SAP_CACHE_HEADS.name][KEY] = encode(SAP_CACHE_HEADS.record, head)
     before = dict(cache.tables[SAP_CACHE_TABLE.name])
     cache.read("D", 4000, maxAgeSec=0)

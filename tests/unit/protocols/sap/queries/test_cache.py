@@ -8,7 +8,7 @@ import pytest
 
 from schemas import encode, from_json, sap
 from streams.engine.records import Output
-from streams.protocols.sap.queries.knowledge import verified_records
+from streams.protocols.sap.queries.knowledge import cached_versions
 from tests.unit.protocols.sap.queries.stage import SapInboxAgent, cached
 from tests.unit.views.bench import Bench
 from topology.sap import SAP_CACHE, SAP_VERDICTS, sap_key, sap_version
@@ -50,12 +50,49 @@ def record(version: int, before: str = "0" * 64, key: str = KEY, **more: Any) ->
     return {**value, "recordSha256": sap.record_sha256(value)}
 
 
-def stored(bench: Bench, *records: Json) -> None:
-    """Straight onto the topic."""
+def forged(bench: Bench, each: Json, key: str | None = None) -> None:
+    """Straight onto the topic, without a verdict.  key: of the record, if not its own."""
+    value = encode(SAP_CACHE.record or "", from_json(SAP_CACHE.record or "", each))
+    row_key = key or sap_key(each["cacheKey"], sap_version(each["version"]))
+    bench.log.append([Output(SAP_CACHE.name, row_key.encode(), value)])
+
+
+def stored(bench: Bench, *records: Json, sha256: bool = True) -> None:
+    """With the verdicts that say so.  sha256: they name the hashes, as those of 0.1 do not."""
     for each in records:
-        value = encode(SAP_CACHE.record or "", from_json(SAP_CACHE.record or "", each))
-        key = sap_key(each["cacheKey"], sap_version(each["version"])).encode()
-        bench.log.append([Output(SAP_CACHE.name, key, value)])
+        forged(bench, each)
+        written(bench, each, each["recordSha256"] if sha256 else None)
+
+
+def written(bench: Bench, each: Json, sha256: str | None) -> None:
+    """The verdict that a version was stored."""
+    verdict = verdict_of(each["cacheKey"], each["taskId"], "stored", each["version"])
+    value = {**verdict, "recordSha256": sha256}
+    record = encode(SAP_VERDICTS.record or "", from_json(SAP_VERDICTS.record or "", value))
+    bench.log.append([Output(SAP_VERDICTS.name, each["taskId"].encode(), record)])
+
+
+def verdict_of(key: str, task_id: str, verdict: str, version: int) -> Json:
+    return {
+        "at": "2026-01-01T00:00:00.000Z",
+        "verdictId": "v",
+        "lookupId": "l",
+        "taskId": task_id,
+        "cacheKey": key,
+        "verdict": verdict,
+        "reason": "there is one",
+        "leader": False,
+        "leaderTaskId": None,
+        "waitUntil": None,
+        "version": version,
+        "ageSec": None,
+        "record": None,
+        "checks": None,
+        "violations": None,
+        "candidates": [],
+        "constitution": "1@0123456789ab",
+        "recordSha256": None,
+    }
 
 
 def chain(count: int, key: str = KEY) -> list[Json]:
@@ -91,19 +128,83 @@ def test_versions_are_newest_first_and_verified(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "bad"),
+    "change",
     [
-        ({"output": {"n": None, "x": 2}}, [2, 3]),
-        ({"previousSha256": "0" * 64}, [2, 3]),
-        ({"recordSha256": "0" * 64}, [2]),
+        {"output": {"n": None, "x": 2}},
+        {"previousSha256": "1" * 64},
+        {"recordSha256": "0" * 64},
     ],
 )
-def test_a_changed_record_is_found(bench: Bench, change: Json, bad: list[int]) -> None:
-    """A change of its content shows in the record and in the one that follows."""
+def test_a_changed_record_is_refused(bench: Bench, change: Json) -> None:
+    """Nothing of its content is shown; the version after it does not follow it."""
     one, two, three = chain(3)
     stored(bench, one, {**two, **change}, three)
-    versions = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
-    assert [each["version"] for each in versions if not each["verified"]] == bad[::-1]
+    newest, changed, first = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
+    assert changed == {"version": 2, "verified": False, "refused": "hash_mismatch"}
+    assert (newest["version"], newest["verified"]) == (3, False)
+    assert first["verified"]
+
+
+def lie(version: int, before: str = "0" * 64) -> Json:
+    """A record that is right in itself, with an answer that nobody has vetted."""
+    return record(version, before, output={"n": "forged"}, producer="mallory")
+
+
+def test_a_forged_record_does_not_replace_the_one_that_is_there(bench: Bench) -> None:
+    (one,) = chain(1)
+    stored(bench, one)
+    forged(bench, lie(1))
+    bench.log.append([Output(SAP_CACHE.name, sap_key(KEY, sap_version(1)).encode(), None)])
+    assert bench.look(f"/v1/sap/cache/{KEY}")["output"] == one["output"]
+
+
+def test_a_forged_record_that_is_left_alone_is_refused(bench: Bench) -> None:
+    """As after compaction, which keeps the last record of a key."""
+    (one,) = chain(1)
+    forged(bench, lie(1))
+    written(bench, one, one["recordSha256"])
+    bench.view.catch_up(0)
+    answer = bench.get(f"/v1/sap/cache/{KEY}")
+    assert (answer.status, answer.body["rule"]) == (409, "record_refused")
+    assert (answer.body["version"], answer.body["reason"]) == (1, "hash_mismatch")
+    (version,) = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
+    assert version == {"version": 1, "verified": False, "refused": "hash_mismatch"}
+
+
+def test_a_record_above_the_newest_is_not_shown(bench: Bench) -> None:
+    (one,) = chain(1)
+    stored(bench, one)
+    forged(bench, lie(2, one["recordSha256"]))
+    assert bench.look(f"/v1/sap/cache/{KEY}")["version"] == 1
+    newest, _ = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
+    assert newest == {"version": 2, "verified": False, "refused": "not_stored"}
+
+
+def test_facts_of_0_1_say_nothing_and_the_next_version_does(bench: Bench) -> None:
+    one, two = chain(2)
+    forged(bench, lie(1))
+    written(bench, one, None)
+    stored(bench, two, sha256=False)
+    newest, first = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
+    assert newest["version"] == 2
+    assert "refused" not in newest
+    assert first["refused"] == "hash_mismatch"
+
+
+@pytest.mark.parametrize("key", ["nothing", f"{KEY}/1", f"{KEY}/x", f"{KEY}/{10**30}", f"{KEY}/-1"])
+def test_a_record_under_a_key_of_no_version_is_nobodys(bench: Bench, key: str) -> None:
+    (one,) = chain(1)
+    forged(bench, lie(1), key)
+    stored(bench, one)
+    assert bench.look(f"/v1/sap/cache/{KEY}")["output"] == one["output"]
+
+
+def test_bytes_that_are_no_record_are_refused(bench: Bench) -> None:
+    (one,) = chain(1)
+    bench.log.append([Output(SAP_CACHE.name, sap_key(KEY, sap_version(1)).encode(), b"noise")])
+    written(bench, one, one["recordSha256"])
+    bench.view.catch_up(0)
+    assert bench.get(f"/v1/sap/cache/{KEY}").body["reason"] == "undecodable"
 
 
 def test_a_missing_record_is_found(bench: Bench) -> None:
@@ -111,8 +212,7 @@ def test_a_missing_record_is_found(bench: Bench) -> None:
     stored(bench, one, three, *chain(2, "cd" * 32))
     bench.view.catch_up(0)
     results = [
-        (each["cacheKey"][:2], each["version"], holds)
-        for each, holds in verified_records(bench.view)
+        (each.cache_key[:2], each.number, each.holds) for each in cached_versions(bench.view)
     ]
     assert results == [("ab", 1, True), ("ab", 3, False), ("cd", 1, True), ("cd", 2, True)]
 
@@ -130,25 +230,7 @@ def test_refused_writes_are_counted(bench: Bench, inbox_agent: SapInboxAgent) ->
     bench.send("sap.tasks", of)
     inbox_agent.work()
     key = bench.look(f"/v1/sap/tasks/{of['taskId']}")["cache"]["cacheKey"]
-    verdict: Json = {
-        "at": "2026-01-01T00:00:00.000Z",
-        "verdictId": "v",
-        "lookupId": "l",
-        "taskId": of["taskId"],
-        "cacheKey": key,
-        "verdict": "cache_version_exists",
-        "reason": "there is one",
-        "leader": False,
-        "leaderTaskId": None,
-        "waitUntil": None,
-        "version": 1,
-        "ageSec": None,
-        "record": None,
-        "checks": None,
-        "violations": None,
-        "candidates": [],
-        "constitution": "1@0123456789ab",
-    }
+    verdict = verdict_of(key, of["taskId"], "cache_version_exists", 1)
     value = encode(SAP_VERDICTS.record or "", from_json(SAP_VERDICTS.record or "", verdict))
     for _ in range(2):
         bench.log.append([Output(SAP_VERDICTS.name, of["taskId"].encode(), value)])
