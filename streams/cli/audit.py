@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schemas.formats import iso_ms
 from streams.cli import common
 from streams.errors import UsageError
 from streams.settings import Settings
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from streams.engine.log import Log
     from streams.engine.records import Record, TopicPartition
     from streams.ops.audit import AuditResult, Keys
+    from streams.ops.audit.verify import ChainStatus
 
 _COLUMNS = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -140,7 +142,9 @@ def verify(
     """Compare the facts with their signed checkpoints.
 
     Finds records that were changed, removed, moved or added, and reports their range of offsets.
-    Exits with 1 when there are violations, or when no checkpoint covers a record.
+    Lists the records that no checkpoint covers: nothing shows whether they were changed.  Exits
+    with 1 when there are violations, when there is no checkpoint, or when records have had none
+    for more than ten minutes.
 
     \b
     Examples:
@@ -159,7 +163,8 @@ def verify(
     else:
         result = _verify_log(settings, names, pinned)
     _show(result, as_json)
-    if result.findings or not any(partition.sequence for partition in result.partitions):
+    covered = any(partition.sequence for partition in result.partitions)
+    if result.findings or not covered or result.overdue(common.now_ms()):
         ctx.exit(1)
 
 
@@ -216,8 +221,9 @@ def _show(result: AuditResult, as_json: bool) -> None:
     if as_json:
         members = {
             "holds": not result.findings,
+            "covered": not result.uncovered,
             "findings": [each._asdict() for each in result.findings],
-            "partitions": [each._asdict() for each in result.partitions],
+            "partitions": [_members_of(each) for each in result.partitions],
         }
         common.show_json(members)
         return
@@ -226,14 +232,27 @@ def _show(result: AuditResult, as_json: bool) -> None:
         _COLUMNS,
         [
             tuple("-" if cell is None else str(cell) for cell in partition)
-            for partition in partitions
+            for partition in (each[: len(_COLUMNS)] for each in partitions)
         ],
     )
     for finding in result.findings:
         click.echo(f"{finding.place}: {finding.code}: {finding.what}")
+    for each in result.uncovered:
+        since = iso_ms(each.uncovered_since or 0)
+        click.echo(
+            f"{each.place}: not_covered: no checkpoint covers the last {each.beyond} records, the"
+            f" oldest of {since}"
+        )
     if not result.findings:
         covered = sum(each.records for each in result.partitions)
-        click.echo(f"{covered} records are as they were sealed")
+        uncovered = sum(each.beyond for each in result.uncovered)
+        beside = f"; {uncovered} are not covered, and were not checked" if uncovered else ""
+        click.echo(f"{covered} records are as they were sealed{beside}")
+
+
+def _members_of(status: ChainStatus) -> dict[str, Any]:
+    since = status.uncovered_since
+    return {**status._asdict(), "uncovered_since": None if since is None else iso_ms(since)}
 
 
 @command.command("export")

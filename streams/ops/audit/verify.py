@@ -11,6 +11,8 @@ from streams.ops.audit.chain import ZEROS, Head, partition_of, signature_fault
 from streams.ops.audit.keys import Keys
 
 Checkpoint = Mapping[str, Any]
+UNCOVERED_MS = 600_000
+"""How long records may be without a checkpoint; a writer seals them within seconds."""
 
 
 class Violation(NamedTuple):
@@ -32,6 +34,7 @@ class ChainStatus(NamedTuple):
 
     sequence, offset, at: of the last checkpoint; 0, 0 and None without one.
     records: how many the chain covers.  beyond: how many records come after the last checkpoint.
+    uncovered_since: when the oldest of these was written, in ms since the epoch; None without one.
     """
 
     place: str
@@ -40,6 +43,7 @@ class ChainStatus(NamedTuple):
     records: int
     at: str | None
     beyond: int
+    uncovered_since: int | None = None
 
 
 class Chain:
@@ -62,6 +66,7 @@ class Chain:
             self._head = self._last_head = self._head.behind(self._pending.pop(0))
         self.begin = self._head.offset
         self._beyond = self._below = 0
+        self._uncovered_since: int | None = None
 
     @property
     def partition_name(self) -> str:
@@ -78,6 +83,8 @@ class Chain:
             self._head = self._head.over([record])
         else:
             self._beyond += 1
+            since = self._uncovered_since
+            self._uncovered_since = min(record.timestamp, since or record.timestamp)
 
     def close(self) -> ChainStatus:
         """Check the remaining checkpoints after the last record; return the result."""
@@ -88,9 +95,13 @@ class Chain:
             self._add_finding(0, self.begin - 1, "records_differ", what)
         last = self._last
         if last is None:
-            return ChainStatus(self.partition_name, 0, 0, 0, None, self._beyond)
+            return ChainStatus(self.partition_name, 0, 0, 0, None, *self._uncovered)
         counts = (last["sequence"], last["offset"], last["records"])
-        return ChainStatus(self.partition_name, *counts, iso_ms(last["at"]), self._beyond)
+        return ChainStatus(self.partition_name, *counts, iso_ms(last["at"]), *self._uncovered)
+
+    @property
+    def _uncovered(self) -> tuple[int, int | None]:
+        return self._beyond, self._uncovered_since
 
     def _compare(self, checkpoint: Checkpoint) -> None:
         """Compare the running hash with a checkpoint; all records below its offset were read."""
@@ -143,6 +154,19 @@ class AuditResult(NamedTuple):
 
     partitions: tuple[ChainStatus, ...]
     findings: tuple[Violation, ...]
+
+    @property
+    def uncovered(self) -> tuple[ChainStatus, ...]:
+        """Return the partitions with records that no checkpoint covers."""
+        return tuple(each for each in self.partitions if each.beyond)
+
+    def overdue(self, now_ms: int) -> bool:
+        """Return whether records have been without a checkpoint for longer than a writer takes.
+
+        So it is when the last checkpoints of a chain, or all of them, were removed.
+        """
+        oldest = min((each.uncovered_since or 0 for each in self.uncovered), default=now_ms)
+        return oldest < now_ms - UNCOVERED_MS
 
 
 def verify(

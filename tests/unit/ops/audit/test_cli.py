@@ -13,9 +13,12 @@ from click.testing import CliRunner, Result
 
 from streams.cli import common, main
 from streams.engine.memory import MemoryLog
+from streams.engine.records import TopicPartition
+from streams.ops.audit.verify import UNCOVERED_MS
 from streams.settings import Settings
 from tests.unit.envelopes import idea
 from tests.unit.views.bench import Bench
+from topology.core import AUDIT_CHECKPOINTS
 
 
 @pytest.fixture
@@ -98,3 +101,42 @@ def test_a_key_is_asked_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_topic_that_is_not_covered_is_refused(bench: Bench) -> None:
     run("key", "k.pem")
     assert "is not covered" in run("verify", "--topic", "apc.packets", code=2).stderr
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_facts_behind_checkpoints_that_were_dropped_are_not_vouched_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    """Drop the last checkpoints, or all, and change the facts behind them."""
+    run("key", "k.pem")
+    for number in (1, 2):
+        bench.send("apc.packets", idea(number))
+        run("write", "--once")
+    now_ms = bench.now
+    for partition in range(bench.log.topics()[AUDIT_CHECKPOINTS.name].partitions):
+        checkpoints = bench.log.slots(TopicPartition(AUDIT_CHECKPOINTS.name, partition))
+        signed = [slot for slot in checkpoints if slot and slot.key == b"apc.events/1"]
+        checkpoints[:] = signed[:left]
+    events = bench.log.slots(TopicPartition("apc.events", 1))
+    last = max(n for n, slot in enumerate(events) if slot is not None)
+    record = events[last]
+    assert record is not None
+    events[last] = record._replace(value=b"forged")
+    monkeypatch.setattr(common, "now_ms", lambda: now_ms + UNCOVERED_MS + 1000)
+    report = verify("--topic", "apc.events", code=1)
+    assert report["covered"] is False
+    text = run("verify", "--topic", "apc.events", code=1).stdout
+    assert "apc.events/1: not_covered: no checkpoint covers the last" in text
+    assert "are not covered, and were not checked" in text
+
+
+def test_facts_that_a_writer_has_not_sealed_yet_are_listed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("key", "k.pem")
+    bench.send("apc.packets", idea(1))
+    run("write", "--once")
+    bench.send("apc.packets", idea(2))
+    monkeypatch.setattr(common, "now_ms", lambda: bench.now)
+    assert verify()["covered"] is False
+    assert "not_covered" in run("verify").stdout
