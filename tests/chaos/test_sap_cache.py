@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from schemas import decode, encode, sap, to_json
 from streams.engine.records import Output, TopicPartition
 from tests.e2e import checker_sap, sap_check_cache, sap_history
 from tests.e2e.environment import Environment, Worker
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.slow
 DOCUMENTS = 12
 VERSIONS = 3
 CONTROL = b"control"
+RECORD = SAP_CACHE.record or ""
 SOON = {
     "segment.ms": "100",
     "min.cleanable.dirty.ratio": "0.001",
@@ -160,6 +162,40 @@ def test_compaction_leaves_every_version_as_it_was_written(cache: Cache) -> None
     history.entries[SAP_CACHE.name] = entries
     assert len(entries) == DOCUMENTS * (VERSIONS + 1)
     assert checker_sap.check(history) == []
+
+
+def lie(row: Entry) -> bytes:
+    """Return the version with an answer that nobody has vetted, its own hash right."""
+    assert row.raw is not None
+    value = decode(row.raw, RECORD).value | {"output_json": '"forged"', "producer": "mallory"}
+    value["recordSha256"] = sap.record_sha256(to_json(RECORD, value))
+    return encode(RECORD, value)
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_forged_version_is_never_served_after_a_restore(cache: Cache, compacted: bool) -> None:
+    """Check that the first row stands; a forged one that is left alone costs one answer."""
+    environment = cache.environment
+    worker = cache.start("only", "--static")
+    cache.ask(range(DOCUMENTS), mode="prefer")
+    cache.drain()
+    rows = cache.final_history(worker).of(SAP_CACHE)
+    assert len(rows) == DOCUMENTS
+    name = environment.name(SAP_CACHE)
+    environment.log.append([Output(name, row.key, lie(row), (), row.partition) for row in rows])
+    if compacted:
+        alter(environment, SOON)
+        wait_for(Control(environment, rows[0]).compacted, "sap.cache is compacted", look_s=0.2)
+
+    cache.empty("only")
+    worker = cache.start("only", "--static")
+    cache.ask(range(DOCUMENTS), mode="prefer")
+    history = cache.final_history(worker)
+    assert len(hits(history)) == (0 if compacted else DOCUMENTS)
+    assert all("forged" not in str(one.get("output")) for one in history.values(SAP_OUTCOMES))
+    reasons = [one["reason"] for one in history.values(SAP_VERDICTS) if one["verdict"] == "miss"]
+    refused = reasons.count("version 1 is refused: hash_mismatch")
+    assert refused == (DOCUMENTS if compacted else 0)
 
 
 def alter(environment: Environment, settings: dict[str, str]) -> None:
