@@ -47,19 +47,39 @@ class Pattern(Protocol):
 
 class _Re2Pattern:
     def __init__(self, pattern: str) -> None:
-        re2: Any = import_module("re2")  # a C++ library, loaded only for patterns
-        options = re2.Options()  # its max_mem, 8 MB, bounds each program and each search
-        options.log_errors = False
-        options.never_capture = True
-        try:
-            self._compiled = re2.compile(_to_re2_syntax(_replace_surrogates(pattern)), options)
-        except re2.error as exc:
-            raise NotLinear(f"the linear-time engine does not take it: {_error_text(exc)}") from exc
+        self._compiled = _compile_re2(pattern, never_capture=True)
         self.instructions: int = self._compiled.programsize
 
     def search(self, text: str, /) -> object | None:
         match: object | None = self._compiled.search(_replace_surrogates(text))
         return match
+
+
+class WholePattern:
+    """A pattern for whole texts, with named groups.  Raises NotLinear.
+
+    names: of its groups.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled = _compile_re2(pattern, never_capture=False)
+        self.names: frozenset[str] = frozenset(self._compiled.groupindex)
+
+    def groups(self, text: str) -> dict[str, str | None] | None:
+        """Return the texts of the named groups if the whole text matches, else None."""
+        match = self._compiled.fullmatch(_replace_surrogates(text))
+        return None if match is None else match.groupdict()
+
+
+def _compile_re2(pattern: str, *, never_capture: bool) -> Any:
+    re2: Any = import_module("re2")  # a C++ library, loaded only for patterns
+    options = re2.Options()  # its max_mem, 8 MB, bounds each program and each search
+    options.log_errors = False
+    options.never_capture = never_capture
+    try:
+        return re2.compile(_to_re2_syntax(_replace_surrogates(pattern)), options)
+    except re2.error as exc:
+        raise NotLinear(f"the linear-time engine does not take it: {_error_text(exc)}") from exc
 
 
 def _to_re2_syntax(pattern: str) -> str:

@@ -5,11 +5,11 @@ Source: SAP spec, 3.3.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from schemas.json_schema.patterns import WholePattern
 from schemas.text_cache import cache_short
 from streams.protocols.sap.constitution.checks import (
     CACHED,
@@ -40,7 +40,7 @@ class Constraint:
     """An entry of the catalogue.  match: whole texts that mean it; groups are parameters."""
 
     id: str
-    match: tuple[re.Pattern[str], ...]
+    match: tuple[WholePattern, ...]
     evaluator: str
     hard: bool = False
     severity: str = "high"
@@ -114,7 +114,8 @@ class Constitution:
 def _match(constitution: Constitution, text: str) -> ConstraintMatch | None:
     for entry in constitution.constraints:
         for pattern in entry.match:
-            if match := pattern.fullmatch(text):
-                params = {name: value for name, value in match.groupdict().items() if value}
+            groups = pattern.groups(text)
+            if groups is not None:
+                params = {name: value for name, value in groups.items() if value}
                 return ConstraintMatch(entry, params)
     return None

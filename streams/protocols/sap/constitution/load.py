@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas import sha256_hex
+from schemas.json_schema.patterns import NotLinear, WholePattern
 from schemas.sap.constants import SEVERITIES
 from streams.errors import SettingsError
 from streams.protocols.sap.constitution.checks import (
@@ -217,15 +218,21 @@ def _constraint(id: str, table: Table) -> Constraint:
     return entry
 
 
-def _patterns(table: Table) -> tuple[re.Pattern[str], ...]:
+def _patterns(table: Table) -> tuple[WholePattern, ...]:
     texts = table.texts("match")
     if not texts:
         raise table.wrong("match", "is a list of at least one regular expression")
     try:
-        return tuple(re.compile(text) for text in texts)
-    except (re.error, OverflowError, RecursionError) as exc:
-        message = f"match: {getattr(exc, 'pattern', texts)!r} is no regular expression: {exc}"
-        raise ValueError(f"{table.name}: {message}") from exc
+        return tuple(map(_pattern, texts))
+    except ValueError as exc:
+        raise ValueError(f"{table.name}: match: {exc}") from exc
+
+
+def _pattern(text: str) -> WholePattern:
+    try:
+        return WholePattern(text)
+    except NotLinear as exc:
+        raise ValueError(f"{text!r} is no regular expression of RE2: {exc}") from exc
 
 
 def _phases(table: Table) -> tuple[str, ...]:
@@ -235,11 +242,11 @@ def _phases(table: Table) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _params(table: Table, name: str, match: Sequence[re.Pattern[str]]) -> dict[str, Any]:
+def _params(table: Table, name: str, match: Sequence[WholePattern]) -> dict[str, Any]:
     """Return the parameters in the file; named groups of `match` are read when a text matches."""
     evaluator = EVALUATORS[name]
     values = Table(f"{table.name}: params", table.take("params", {}))
-    groups = {group for pattern in match for group in pattern.groupindex}
+    groups = {group for pattern in match for group in pattern.names}
     for member in (*values.names(), *sorted(groups)):
         if evaluator.reader(member) is None:
             known = ", ".join(evaluator.params) or "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -159,7 +160,9 @@ WRONG = {
     "no match": (entry("no_pii", match="[]"), "match"),
     "match text": (entry("no_pii", match="'this'"), "match"),
     "bad regex": (entry("no_pii", match="['(']"), "no regular expression"),
-    "big regex": (entry("no_pii", match="['a{99999999999}']"), "no regular expression"),
+    "big regex": (entry("no_pii", match="['a{1001}']"), "no regular expression"),
+    "look-ahead": (entry("no_pii", match="['(?!a)b']"), "no regular expression of RE2"),
+    "back reference": (entry("no_pii", match="['(a)\\1']"), "no regular expression of RE2"),
     "hard": (entry("no_pii", hard="1"), "hard"),
     "on_fail": (entry("no_pii", on_fail="'VALID'"), "on_fail"),
     "phases": (entry("no_pii", phases="['end']"), "phases"),
@@ -209,3 +212,11 @@ def test_a_process_reads_a_file_when_it_is_bound(tmp_path: Path) -> None:
     assert bind(path) is constitution_of(work)
     assert constitution_of(work).label.startswith("b@")
     assert constitution_of({"SAP_CONSTITUTION": None}).label == SHIPPED.label
+
+
+def test_an_expression_is_matched_in_linear_time() -> None:
+    """Match a text that takes a backtracking engine exponential time."""
+    rules = constitution(entry("no_pii", match="['(a+)+b']"))
+    started = time.process_time()
+    assert rules.match("a" * 2000 + "c") is None
+    assert time.process_time() - started < 1
