@@ -49,7 +49,9 @@ class RootGroup(click.Group):
         except HeadraceError as exc:
             has_code = isinstance(exc, InfrastructureError | TokensMissing | ExtraMissing)
             code = f"{exc.code}: " if has_code else ""
-            click.echo(f"headrace: {code}{exc}", err=True)
+            from streams.cli.common import echo
+
+            echo(f"headrace: {code}{exc}", err=True)
             ctx.exit(exc.exit_code)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)

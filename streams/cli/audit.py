@@ -110,10 +110,10 @@ def write(once: bool, every_s: float, previous: tuple[Path, ...], as_json: bool)
 
 def _print_checkpoint(checkpoint: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        click.echo(common.json_line(checkpoint))
+        common.echo(common.json_line(checkpoint))
         return
     partition = f"{checkpoint['topic']}/{checkpoint['partition']}"
-    click.echo(
+    common.echo(
         f"{partition}: checkpoint {checkpoint['sequence']} covers {checkpoint['records']} records"
         f" below {checkpoint['offset']}"
     )
@@ -236,10 +236,10 @@ def _show(result: AuditResult, as_json: bool) -> None:
         ],
     )
     for finding in result.findings:
-        click.echo(f"{finding.place}: {finding.code}: {finding.what}")
+        common.echo(f"{finding.place}: {finding.code}: {finding.what}")
     for each in result.uncovered:
         since = iso_ms(each.uncovered_since or 0)
-        click.echo(
+        common.echo(
             f"{each.place}: not_covered: no checkpoint covers the last {each.beyond} records, the"
             f" oldest of {since}"
         )
@@ -247,7 +247,7 @@ def _show(result: AuditResult, as_json: bool) -> None:
         covered = sum(each.records for each in result.partitions)
         uncovered = sum(each.beyond for each in result.uncovered)
         beside = f"; {uncovered} are not covered, and were not checked" if uncovered else ""
-        click.echo(f"{covered} records are as they were sealed{beside}")
+        common.echo(f"{covered} records are as they were sealed{beside}")
 
 
 def _members_of(status: ChainStatus) -> dict[str, Any]:
@@ -273,4 +273,4 @@ def export(file: Path, names: tuple[str, ...]) -> None:
     with common.connect(settings) as log:
         tps = _partitions(log, settings, names)
         counts = segment.write(file, _chains(log, settings, tps), _records(log, tps))
-    click.echo(f"{file}: {counts[1]} records and {counts[0]} checkpoints")
+    common.echo(f"{file}: {counts[1]} records and {counts[0]} checkpoints")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import tempfile
 import threading
@@ -77,18 +78,55 @@ def _from_yaml(body: bytes) -> str:
 
 
 def json_text(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return _escape_json(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def json_line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _escape_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _escape_json(text: str) -> str:
+    """Return the same JSON with all control characters escaped; JSON itself escapes C0 only."""
+    return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+LINES = "\n\t"
+"""What `printable` keeps in texts of several lines."""
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters, line separators, and characters that change the direction of text."""
+_NOT_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Those of them that JSON leaves as they are."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return a text that came from outside with its control characters escaped, as `\\x1b`.
+
+    So it cannot move the cursor, change the terminal's settings, or reorder what stands beside it.
+    keep: characters that the layout allows.
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        character = match.group()
+        if character in keep:
+            return character
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+    return _UNPRINTABLE.sub(escaped, text)
+
+
+def echo(text: object = "", *, err: bool = False) -> None:
+    """Print lines that may contain what others sent, its control characters escaped."""
+    click.echo(printable(str(text), LINES), err=err)
 
 
 def show_members(members: Mapping[str, Any], indent: int = 0) -> None:
     """Print one member per line; values that are not strings are printed as compact JSON."""
     width = max(map(len, members), default=0)
     for name, value in members.items():
-        click.echo(f"{'':{indent}}{name:<{width}}  {_render(value)}")
+        click.echo(f"{'':{indent}}{printable(name):<{width}}  {printable(_render(value), LINES)}")
 
 
 def _render(value: Any) -> str:
@@ -99,7 +137,7 @@ def _render(value: Any) -> str:
 
 def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     """Print aligned columns of text."""
-    cells = [titles, *[tuple(str(cell) for cell in row) for row in rows]]
+    cells = [titles, *[tuple(printable(str(cell)) for cell in row) for row in rows]]
     widths = [max(len(row[n]) for row in cells) for n in range(len(titles))]
     for row in cells:
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

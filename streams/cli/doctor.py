@@ -27,9 +27,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
     for finding in examine():
         worst = worst or finding.level is Level.FAIL
         if as_json:
-            click.echo(common.json_line(finding._asdict()))
+            common.echo(common.json_line(finding._asdict()))
             continue
-        click.echo(f"{finding.level:<4}  {finding.check:<15}  {finding.said}")
+        common.echo(f"{finding.level:<4}  {finding.check:<15}  {finding.said}")
         if finding.advice:
-            click.echo(f"{'':23}→ {finding.advice}")
+            common.echo(f"{'':23}→ {finding.advice}")
     ctx.exit(1 if worst else 0)

@@ -63,8 +63,8 @@ def command(form: str, **params: Any) -> None:
     if form == "json":
         common.show_json(page)
         return
-    click.echo(DRAWINGS[form](page))
+    common.echo(DRAWINGS[form](page))
     if page["next"] is not None:
-        click.echo(f"more with --cursor {page['next']}", err=True)
+        common.echo(f"more with --cursor {page['next']}", err=True)
     elif page["cut"] is not None:
-        click.echo(f"cut by {page['cut']['by']} at {page['cut']['bound']}", err=True)
+        common.echo(f"cut by {page['cut']['by']} at {page['cut']['bound']}", err=True)

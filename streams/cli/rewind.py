@@ -118,14 +118,14 @@ def _rewind(environment: RewindEnvironment, request: Request) -> None:
 
     fact = rewind(environment, request)
     for transition in fact["moved"]:
-        click.echo(
+        common.echo(
             f"{transition['task_id']}  {transition['from_state']} → {transition['to_state']}"
         )
     for task_id in fact["unchanged"]:
-        click.echo(f"{task_id}  unchanged")
+        common.echo(f"{task_id}  unchanged")
     head = environment.git.head()
-    click.echo(f"HEAD is at {head.commit}" + ("" if head.branch else ", detached"))
+    common.echo(f"HEAD is at {head.commit}" + ("" if head.branch else ", detached"))
 
 
 def _print_status(line: str) -> None:
-    click.echo(line, err=True)
+    common.echo(line, err=True)

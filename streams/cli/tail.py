@@ -110,7 +110,8 @@ def format_line(observation: Observation) -> str:
 
     record = observation.record
     position = f"{record.topic}/{record.partition}/{record.offset}"
-    return f"{iso(record.timestamp).decode()}  {position}  {_summary(observation.value)}"
+    summary = common.printable(_summary(observation.value))
+    return f"{iso(record.timestamp).decode()}  {position}  {summary}"
 
 
 _SUMMARY_MEMBERS = (

@@ -44,7 +44,7 @@ def command(as_json: bool, scratch: Path | None) -> None:
     ):
         report = verify(log, settings, Path(folder))
     if as_json:
-        click.echo(common.json_line(report_json(report)))
+        common.echo(common.json_line(report_json(report)))
     else:
         _show(report)
     if not report.clean:
@@ -53,17 +53,17 @@ def command(as_json: bool, scratch: Path | None) -> None:
 
 def _show(report: Report) -> None:
     for violation, position, detail in report.findings.shown:
-        click.echo(f"{violation.value}  {position}  {detail}")
+        common.echo(f"{violation.value}  {position}  {detail}")
     total = report.findings.counts.total()
     if total > len(report.findings.shown):
-        click.echo(f"… and {total - len(report.findings.shown)} more")
+        common.echo(f"… and {total - len(report.findings.shown)} more")
     rows = (("commands", report.commands), ("facts", report.facts), ("rows", report.rows))
     common.show_table(("verified", "count"), [(name, counts.total()) for name, counts in rows])
     if report.waiting:
-        click.echo(f"{report.waiting} commands wait for others")
+        common.echo(f"{report.waiting} commands wait for others")
     if report.unchecked:
-        click.echo(f"{report.unchecked} rest on records that the log keeps no more: not verified")
+        common.echo(f"{report.unchecked} rest on records that the log keeps no more: not verified")
     summary = ", ".join(
         f"{count} {violation.value}" for violation, count in report.findings.counts.items()
     )
-    click.echo(f"found: {summary}" if summary else "clean")
+    common.echo(f"found: {summary}" if summary else "clean")

@@ -138,7 +138,7 @@ def _verify_records(key: str | None, as_json: bool, after: str | None) -> bool:
         rendered = "none" if first_bad is None else _place_text(first_bad)
         common.show_members({"keys": len(keys), "records": records, "first bad": rendered})
         for row in refused:
-            click.echo(f"{_place_text(row)} is refused: {row['reason']}")
+            common.echo(f"{_place_text(row)} is refused: {row['reason']}")
     return first_bad is None
 
 

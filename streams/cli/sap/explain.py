@@ -126,7 +126,7 @@ def _explain_in_memory(
 
 
 def _show(answer: Any) -> None:
-    click.echo(f"task {answer['taskId'] or '-'} is {answer['state'] or 'not known'}")
+    common.echo(f"task {answer['taskId'] or '-'} is {answer['state'] or 'not known'}")
     for each in answer["commands"]:
         _show_command(each, answer["constitution"])
     for verdict in answer["lookups"]:
@@ -136,20 +136,20 @@ def _show(answer: Any) -> None:
 
 
 def _show_command(each: Any, constitution: str) -> None:
-    click.echo(f"\n{each['subject'].lower()} {each['position'] or '-'} at {each['at']}")
+    common.echo(f"\n{each['subject'].lower()} {each['position'] or '-'} at {each['at']}")
     for check in each["checks"]:
-        click.echo(f"  {check['check']:<22}{check['outcome']}")
+        common.echo(f"  {check['check']:<22}{check['outcome']}")
         if check.get("reason"):
-            click.echo(f"    {check['rule']}: {check['reason']}")
+            common.echo(f"    {check['rule']}: {check['reason']}")
         if check.get("figures"):
-            click.echo(f"    figures {common.json_line(check['figures'])}")
+            common.echo(f"    figures {common.json_line(check['figures'])}")
         for error in (check.get("errors") or [])[1:]:
-            click.echo(f"    {error['rule']} at {error['path'] or '/'}: {error['message']}")
-    click.echo(f"  {each['verdict']}, rule {each['rule']}")
+            common.echo(f"    {error['rule']} at {error['path'] or '/'}: {error['message']}")
+    common.echo(f"  {each['verdict']}, rule {each['rule']}")
     for warning in each["warnings"]:
-        click.echo(f"  warning: {warning}")
+        common.echo(f"  warning: {warning}")
     if each.get("accepted"):
-        click.echo(f"  fixed: {common.json_line(each['accepted'])}")
+        common.echo(f"  fixed: {common.json_line(each['accepted'])}")
     if each.get("evaluation"):
         _show_evaluation(each["evaluation"], constitution)
 
@@ -157,31 +157,31 @@ def _show_command(each: Any, constitution: str) -> None:
 def _show_evaluation(evaluation: Any, constitution: str) -> None:
     recorded = evaluation["constitution"]
     other = "" if recorded == constitution else f", weighed now by {constitution}"
-    click.echo(f"  constitution {recorded}{other}: {evaluation['alignment']}")
+    common.echo(f"  constitution {recorded}{other}: {evaluation['alignment']}")
     for step in evaluation["steps"]:
         cells = (step.get(name) for name in ("name", "status", "vote", "notes"))
-        click.echo("    " + "  ".join(str(part) for part in (step["step"], *cells) if part))
+        common.echo("    " + "  ".join(str(part) for part in (step["step"], *cells) if part))
 
 
 def _show_lookup(verdict: Any) -> None:
     leads = ", leads" if verdict["leader"] else ""
-    click.echo(f"\ncache {verdict['verdict']}{leads} at {verdict['at']}: {verdict['reason']}")
+    common.echo(f"\ncache {verdict['verdict']}{leads} at {verdict['at']}: {verdict['reason']}")
     for each in verdict["candidates"]:
         fresh = "fresh" if each["fresh"] else "stale"
         aligned = "" if each["alignment"] is None else f", {each['alignment']}"
-        click.echo(f"  version {each['version']}: {each['ageSec']} s old, {fresh}{aligned}")
+        common.echo(f"  version {each['version']}: {each['ageSec']} s old, {fresh}{aligned}")
     for check in verdict["checks"] or []:
-        click.echo(
+        common.echo(
             f"    {check['principle']}  {check['status']}  {check.get('notes', '')}".rstrip()
         )
     for violation in verdict["violations"] or []:
-        click.echo(f"    violation of {violation['principle']}, {violation['severity']}")
+        common.echo(f"    violation of {violation['principle']}, {violation['severity']}")
 
 
 def _show_outcome(outcome: Any) -> None:
-    click.echo(
+    common.echo(
         f"\noutcome {outcome['seq']}: {outcome['status']}, {outcome['alignment']},"
         f" rule {outcome['rule']}, of {outcome['cause']}"
     )
     if outcome["error"]:
-        click.echo(f"  {outcome['error'].get('code')}: {outcome['error'].get('message')}")
+        common.echo(f"  {outcome['error'].get('code')}: {outcome['error'].get('message')}")

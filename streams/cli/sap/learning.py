@@ -51,7 +51,7 @@ def _show_heuristics(capability: str, as_json: bool, after: str | None) -> None:
         common.show_json({"items": versions})
         return
     for each in versions:
-        click.echo(f"version {each['version']} at {each['derivedAt']}, of {each['cause']}")
+        common.echo(f"version {each['version']} at {each['derivedAt']}, of {each['cause']}")
         common.show_members({**each["changed"], "basis": each["basis"]}, indent=2)
 
 
