@@ -19,13 +19,7 @@ from topology.declarations import (
     public_table,
 )
 from topology.keys import integer_of, member, text_of
-from topology.retention import (
-    FACT_BYTES,
-    INBOX_RETENTION_MS,
-    LONG_BYTES,
-    TABLE_BYTES,
-    dead_letters,
-)
+from topology.retention import FACT_BYTES, INBOX_RETENTION_MS, LONG_BYTES, TABLE_BYTES, dead_letters
 
 
 def sap_key(*parts: str | None) -> str:

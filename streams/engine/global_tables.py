@@ -24,7 +24,7 @@ from streams.engine.log import Log, Pace, Reader
 from streams.engine.processor import AvroValue, Made
 from streams.engine.records import Record, TopicPartition
 from streams.engine.refused_rows import count_refused, is_written_once, standing_rows
-from streams.engine.rows import Bytes, row_of, store_key
+from streams.engine.rows import row_of, store_key
 from streams.engine.stall import StallCheck
 from streams.engine.store import Store
 from streams.errors import BrokerUnavailable, InternalUnreadable, RestoreStalled, StoreFailed

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from streams.engine.batch import Batch
 from streams.engine.global_tables import GlobalTables, replicated_tables
 from streams.engine.log import Reader
 from streams.engine.memory import MemoryLog
 from streams.engine.metrics import WorkerMetrics
 from streams.engine.processor import Processor
 from streams.engine.records import Record, TopicPartition
-from streams.engine.task import Batch, Task
+from streams.engine.task import Task
 from streams.settings.service import ServiceSettings
 
 

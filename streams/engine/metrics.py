@@ -18,7 +18,7 @@ from streams.engine.store_metrics import declared, memory
 from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
 
 if TYPE_CHECKING:
-    from streams.engine.task import Batch
+    from streams.engine.batch import Batch
 
 VERDICTS = MetricDeclaration(
     "headrace_verdicts_total",

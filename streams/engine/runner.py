@@ -15,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
+from streams.engine.batch import Batch
 from streams.engine.records import TopicPartition
-from streams.engine.task import Batch, Task
+from streams.engine.task import Task
 from streams.errors import RegistryUnavailable
 from streams.telemetry.logs import fields
 

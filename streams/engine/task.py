@@ -19,13 +19,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams.engine import merge
-from streams.engine.batch_limit import BatchLimit
+from streams.engine.batch import Batch, BatchLimit
 from streams.engine.gate import Gate
 from streams.engine.global_tables import GlobalTables
 from streams.engine.log import Log
@@ -38,7 +36,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, layered
 from streams.engine.state import State
 from streams.engine.step import Step
-from streams.engine.work import BatchOutput, Context, refuse_unknown
+from streams.engine.work import Context, refuse_unknown
 from streams.registry.ids import RegistryIds
 from streams.settings.service import ServiceSettings
 from topology.acls import WORKERS_GROUP
@@ -62,24 +60,6 @@ def group_of(settings: ServiceSettings) -> str:
 def transactional_id(settings: ServiceSettings, partition: int) -> str:
     """Return an id that is stable across owners, so that a new owner fences the old one."""
     return f"{group_of(settings)}-{partition}"
-
-
-@dataclass(slots=True)
-class Batch:
-    """The output of one transaction.
-
-    records: how many inputs or timers it decided; poison: how many of them raised.
-    timers: whether it fired timers.  decided: inputs or timers decided, by processor.
-    decide_s: how long that took.
-    """
-
-    effects: BatchOutput = field(default_factory=BatchOutput)
-    offsets: dict[Topic, int] = field(default_factory=dict)
-    records: int = 0
-    poison: int = 0
-    timers: bool = False
-    decided: Counter[str] = field(default_factory=Counter)
-    decide_s: float = 0.0
 
 
 class Task:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from streams.engine.batch_limit import BatchLimit
+from streams.engine.batch import BatchLimit
 from streams.engine.metrics import TaskMeasurements
 from streams.engine.records import TopicPartition
 from streams.engine.runner import Seek, TaskRunner

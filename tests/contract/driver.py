@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from streams.engine.batch import Batch
 from streams.engine.records import Record, TopicPartition
-from streams.engine.task import Batch, Task
+from streams.engine.task import Task
 from tests.contract.twins import Twin, until
 from tests.toy import ToyProcessor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams.engine.batch_limit import BatchLimit
+from streams.engine.batch import BatchLimit
 from streams.engine.memory import MemoryLog, MemoryProducer
 from streams.engine.records import Output, TopicPartition
 from streams.engine.task import Task

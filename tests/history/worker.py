@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from streams.engine import task as tasks
+from streams.engine.batch import Batch
 from streams.engine.kafka import KafkaTransactions
 from streams.engine.merge import Buffer
 from streams.engine.records import Record
-from streams.engine.task import Batch, Task
+from streams.engine.task import Task
 from streams.engine.worker import run_worker
 from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings

@@ -6,9 +6,8 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping
 
-from streams.engine.batch_limit import BatchLimit
+from streams.engine.batch import Batch, BatchLimit
 from streams.engine.records import TopicPartition
-from streams.engine.task import Batch
 from streams.errors import RegistryUnavailable
 
 TP = TopicPartition("toy.in", 0)

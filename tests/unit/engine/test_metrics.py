@@ -123,7 +123,7 @@ def test_a_task_at_rest_has_no_lag_and_says_its_size(bench: Bench) -> None:
 
 
 def test_a_rule_that_nobody_declared_makes_no_label(bench: Bench) -> None:
-    from streams.engine.task import Batch
+    from streams.engine.batch import Batch
 
     cycle = Batch()
     cycle.effects.verdicts["apc.events", "rejected", "made up"] += 2

@@ -1,4 +1,4 @@
-"""The size of a task's batches after commits that failed.
+"""A task's batches, and their size after commits that failed.
 
 A transaction must be sent within `transaction.timeout.ms`.  On a slow link a full batch is not: the
 broker aborts it, the task opens again, and would decide the same batch for ever.  So each failed
@@ -7,9 +7,33 @@ commit halves the batches, down to one record, and successful ones let them grow
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
+
+from streams.engine.work import BatchOutput
+from topology.declarations import Topic
+
 _MAX_HALVINGS = 17
 """2 to this power is more than the largest HEADRACE_BATCH."""
 _COMMITS_TO_GROW = 16
+
+
+@dataclass(slots=True)
+class Batch:
+    """The output of one transaction.
+
+    records: how many inputs or timers it decided; poison: how many of them raised.
+    timers: whether it fired timers.  decided: inputs or timers decided, by processor.
+    decide_s: how long that took.
+    """
+
+    effects: BatchOutput = field(default_factory=BatchOutput)
+    offsets: dict[Topic, int] = field(default_factory=dict)
+    records: int = 0
+    poison: int = 0
+    timers: bool = False
+    decided: Counter[str] = field(default_factory=Counter)
+    decide_s: float = 0.0
 
 
 class BatchLimit:
