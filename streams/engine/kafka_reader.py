@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -13,6 +14,8 @@ from streams.engine.kafka_records import record_of
 from streams.engine.kafka_refusals import refusal_of
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable, HeadraceError
+
+log = logging.getLogger(__name__)
 
 
 class KafkaReader:
@@ -49,6 +52,8 @@ class KafkaReader:
                 self._positions[tp] = message.offset() + 1
             elif error.name() == "_PARTITION_EOF":
                 self._positions[tp] = max(self._positions[tp], message.offset())
+            elif error.name() == "_BAD_COMPRESSION":
+                self._pass_over(tp, message.offset())
             elif refusal := refusal_of(error):
                 self._failure = refusal
             elif error.fatal() or error.name() == "_AUTO_OFFSET_RESET":
@@ -57,6 +62,15 @@ class KafkaReader:
         if not records:
             self._raise_failure()
         return records
+
+    def _pass_over(self, tp: TopicPartition, offset: int) -> None:
+        """Go on behind a record that the client does not inflate, which it would fetch for ever.
+
+        It is corrupt, or its batch is larger than `message.max.bytes`; workers dead-letter it.
+        """
+        if offset >= self._positions[tp]:
+            log.warning("%s/%d/%d cannot be inflated and is skipped", *tp, offset)
+            self.seek(tp, offset + 1)
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None

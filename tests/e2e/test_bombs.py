@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from streams.engine.records import TopicPartition
+from streams.log.fetching import read_offsets
 from tests.e2e import raw_records
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS
@@ -28,4 +30,6 @@ def test_each_record_of_a_bomb_is_a_dead_letter_and_the_partition_goes_on(
     last = raw_records.produce(bootstrap, partition, [sound], ZSTD)
     positions = [f"{shared.name(APC_PACKETS)}/{partition}/{n}" for n in (first, last)]
     answers = shared.await_answers(positions)
+    records = read_offsets(shared.log, TopicPartition(shared.name(APC_PACKETS), partition), [first])
+    assert list(records) == []
     assert [kind for kind, _ in answers] == ["dead letter", "fact"]
