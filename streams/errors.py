@@ -12,6 +12,7 @@ HeadraceError
 │   ├── NotFound            nothing has that id
 │   │   └── Gone              it existed, and its data was deleted
 │   ├── Conflict            the present state does not allow the request
+│   │   └── RecordRefused       no version of a cached answer counts
 │   ├── PositionsDiffer     a restored topic has other records, or offsets, than a task has read
 │   └── OutputTooLarge      a record would exceed its topic's size
 └── InfrastructureError   exit 3: something that headrace depends on has failed

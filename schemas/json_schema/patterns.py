@@ -30,6 +30,10 @@ _REFUSED_INSTRUCTIONS = 25_000
 _PATTERN_INSTRUCTIONS = 1_000
 """Instructions counted for the memory that a pattern takes in searches, beside its program."""
 _CODE_POINT = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9A-Fa-f]{4})")
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+"""An escape or a whole set of characters."""
+_CLASSES = {r"\d": r"\p{Nd}", r"\w": r"\pL\pN_", r"\s": r"\s\x{1c}-\x{1f}\x{85}\v\pZ"}
 _MAX_REASON = 200
 
 
@@ -62,13 +66,25 @@ class WholePattern:
     """
 
     def __init__(self, pattern: str) -> None:
-        self._compiled = _compile_re2(pattern, never_capture=False)
+        self._compiled = _compile_re2(_with_unicode_classes(pattern), never_capture=False)
         self.names: frozenset[str] = frozenset(self._compiled.groupindex)
 
     def groups(self, text: str) -> dict[str, str | None] | None:
         """Return the texts of the named groups if the whole text matches, else None."""
         match = self._compiled.fullmatch(_replace_surrogates(text))
         return None if match is None else match.groupdict()
+
+
+def _with_unicode_classes(pattern: str) -> str:
+    r"""Return the pattern with `\d`, `\w` and `\s` of all scripts, which are ASCII to RE2."""
+    return _PART.sub(_with_unicode_class, pattern)
+
+
+def _with_unicode_class(part: re.Match[str]) -> str:
+    if part[0][0] == "[":
+        return _ESCAPE.sub(lambda escape: _CLASSES.get(escape[0], escape[0]), part[0])
+    members = _CLASSES.get(part[0])
+    return part[0] if members is None else f"[{members}]"
 
 
 def _compile_re2(pattern: str, *, never_capture: bool) -> Any:

@@ -159,6 +159,24 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "bytes",
         ),
         Panel(
+            "Rows refused",
+            "By reason. Any is a sign that somebody writes past the workers.",
+            {
+                "sum by (instance, topic, reason) (increase(headrace_rows_refused_total[5m]))": (
+                    "{{instance}} {{topic}} {{reason}}"
+                )
+            },
+        ),
+        Panel(
+            "Records skipped by views",
+            "Those that no processor can have written.",
+            {
+                "sum by (instance) (increase(headrace_view_skipped_records_total[5m]))": (
+                    "{{instance}}"
+                )
+            },
+        ),
+        Panel(
             "Last restore",
             "Time that a task took to open.",
             {"max by (partition) (headrace_task_restore_seconds)": "task {{partition}}"},

@@ -108,6 +108,7 @@ PINNED = {
     1_000_000_086: ("dev.headrace.asap.AsapHeld", 2, "f387a0293ab5b25a"),
     1_000_000_087: ("headrace.saop.SaopRewindRow", 2, "8a76acae827a5252"),
     1_000_000_088: ("headrace.core.AuditCheckpoint", 1, "3470f56690b0197e"),
+    1_000_000_089: ("headrace.sap.SapCacheVerdict", 2, "379ef869d905105f"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -20,6 +20,7 @@ def test_a_later_answer_does_not_stand_for_a_held_record(bench: Bench, tmp_path:
     by_cause = {dict(fact.headers)["headrace-cause"].decode(): fact for fact in facts}
     other = Bench(tmp_path / "other")
     try:
+        other.log.append([Output(ENVELOPES, r.key, r.value) for r in bench.records(ENVELOPES)])
         other.log.append([by_cause[later]])
         other.view.catch_up(0)
         places = [parse_position(each) for each in (first, later)]

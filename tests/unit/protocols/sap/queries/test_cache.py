@@ -14,6 +14,7 @@ from tests.unit.views.bench import Bench
 from topology.sap import SAP_CACHE, SAP_VERDICTS, sap_key, sap_version
 
 KEY = "ab" * 32
+RECORD = SAP_CACHE.record or ""
 Json = dict[str, Any]
 
 
@@ -201,7 +202,8 @@ def test_a_record_under_a_key_of_no_version_is_nobodys(bench: Bench, key: str) -
 
 def test_bytes_that_are_no_record_are_refused(bench: Bench) -> None:
     (one,) = chain(1)
-    bench.log.append([Output(SAP_CACHE.name, sap_key(KEY, sap_version(1)).encode(), b"noise")])
+    noise = encode(RECORD, from_json(RECORD, one))[:16]
+    bench.log.append([Output(SAP_CACHE.name, sap_key(KEY, sap_version(1)).encode(), noise)])
     written(bench, one, one["recordSha256"])
     bench.view.catch_up(0)
     assert bench.get(f"/v1/sap/cache/{KEY}").body["reason"] == "undecodable"
