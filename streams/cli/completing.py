@@ -24,7 +24,8 @@ def kind(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> lis
 
 
 def setting(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    from streams.settings import BY_ENV, PREFIX
+    from streams.settings import BY_ENV, PREFIX, SECRET_FILES
 
-    names = [*BY_ENV, *(name.removeprefix(PREFIX) for name in BY_ENV)]
+    variables = [*BY_ENV, *SECRET_FILES]
+    names = [*variables, *(name.removeprefix(PREFIX) for name in variables)]
     return [f"{name}=" for name in dict.fromkeys(names) if name.startswith(incomplete)]

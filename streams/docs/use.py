@@ -11,7 +11,8 @@ from streams import cli
 from streams.docs.http import http_rules
 from streams.docs.markdown import code, codes, fenced, grid
 from streams.protocols.commands import COMMANDS
-from streams.settings import BY_FIELD
+from streams.settings import BY_FIELD, SECRET_FILES
+from streams.settings.secret_files import MAX_SECRET_BYTES
 from streams.settings.values import Declaration
 
 HELP_WIDTH = 96
@@ -68,11 +69,18 @@ def settings_page() -> str:
         (code(d.env), d.meaning, d.kind, _default(d.default), _allowed(d))
         for d in BY_FIELD.values()
     )
+    files = ((code(name), code(variable)) for name, variable in SECRET_FILES.items())
     return (
         "# Settings\n\n"
         "Environment variables, read once when a command starts. An empty one counts as unset; an\n"
         "unknown variable that begins with `HEADRACE_` is an error.\n\n"
-        f"{grid(('variable', 'meaning', 'type', 'default', 'allowed'), rows)}"
+        f"{grid(('variable', 'meaning', 'type', 'default', 'allowed'), rows)}\n"
+        "## Secrets in files\n\n"
+        "A secret can be in a file, which another variable names. The value is the content of the\n"
+        "file, in UTF-8, without one newline at its end. It is an error to set both variables,\n"
+        "and to name a file that is unreadable, empty, or larger than"
+        f" {MAX_SECRET_BYTES:,} bytes.\n\n"
+        f"{grid(('variable', 'names a file with the value of'), files)}"
     )
 
 

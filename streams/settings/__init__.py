@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 from streams.settings.service import PREFIX
 
 if TYPE_CHECKING:
-    from streams.settings.composed import BY_ENV, BY_FIELD, Settings, environment_without
+    from streams.settings.composed import (
+        BY_ENV,
+        BY_FIELD,
+        SECRET_FILES,
+        Settings,
+        environment_without,
+    )
 
-__all__ = ["BY_ENV", "BY_FIELD", "PREFIX", "Settings", "environment_without"]
+__all__ = ["BY_ENV", "BY_FIELD", "PREFIX", "SECRET_FILES", "Settings", "environment_without"]
 
 if not TYPE_CHECKING:
 

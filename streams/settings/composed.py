@@ -18,6 +18,7 @@ from streams.protocols.sap.settings import SapSettings
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.connection import ConnectionSettings
 from streams.settings.masking import MaskingSettings
+from streams.settings.secret_files import list_file_variables, read_secrets
 from streams.settings.service import PREFIX, declarations
 from streams.settings.values import Declaration, check_names, check_value, parse
 
@@ -40,7 +41,8 @@ class Settings(
         """Load the environment (default: this process's), then apply field values by name.
 
         An empty variable counts as unset.  Raises SettingsError for an unknown HEADRACE_ variable,
-        for a value that is not allowed, and for an unknown override.
+        for a value that is not allowed, for a secret whose file cannot be used, and for an unknown
+        override.
         """
         variables = os.environ if environ is None else environ
         texts = {name: text for name, text in variables.items() if _is_setting_name(name)}
@@ -54,8 +56,9 @@ class Settings(
         by_variable = {
             name if _is_setting_name(name) else PREFIX + name: t for name, t in texts.items()
         }
-        check_names(by_variable, BY_ENV)
-        changes = {BY_ENV[name]: text for name, text in by_variable.items() if text != ""}
+        check_names(by_variable, {**BY_ENV, **SECRET_FILES})
+        values = read_secrets(by_variable, SECRET_FILES)
+        changes = {BY_ENV[name]: text for name, text in values.items()}
         return replace(
             self,
             **{k: check_value(BY_FIELD[k], parse(BY_FIELD[k], t)) for k, t in changes.items()},
@@ -63,11 +66,13 @@ class Settings(
 
 
 def _is_setting_name(name: str) -> bool:
-    return name.startswith(PREFIX) or name in BY_ENV
+    return name.startswith(PREFIX) or name in BY_ENV or name in SECRET_FILES
 
 
 BY_FIELD: Mapping[str, Declaration] = declarations(Settings)
 BY_ENV: Mapping[str, str] = {declared.env: key for key, declared in BY_FIELD.items()}
+SECRET_FILES: Mapping[str, str] = list_file_variables(BY_FIELD.values())
+"""The variables that name files of secrets, and the variables whose values these are."""
 
 
 def environment_without(prefix: str) -> dict[str, str]:
