@@ -1,19 +1,20 @@
 # A worker; `docker run … gateway` is a gateway.  The broker is elsewhere: set HEADRACE_BOOTSTRAP.
-FROM python:3.13-slim AS build
+ARG PYTHON_IMAGE=python:3.13-slim
+FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
-COPY requirements.txt ./
+COPY requirements.txt requirements-build.txt ./
 RUN python -m venv /opt/headrace \
     && /opt/headrace/bin/pip install --no-cache-dir --require-hashes -r requirements.txt \
     && python -m venv /opt/build \
-    && /opt/build/bin/pip install --no-cache-dir "hatchling>=1.27"
+    && /opt/build/bin/pip install --no-cache-dir --require-hashes -r requirements-build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY schemas schemas
 COPY topology topology
 COPY streams streams
 RUN /opt/build/bin/python -m hatchling build --target wheel --directory /tmp/dist \
-    && /opt/headrace/bin/pip install --no-cache-dir --no-deps /tmp/dist/*.whl
+    && /opt/headrace/bin/pip install --no-cache-dir --no-index --no-deps /tmp/dist/*.whl
 
-FROM python:3.13-slim
+FROM ${PYTHON_IMAGE}
 RUN useradd --system --uid 10001 --home-dir /var/lib/headrace --create-home headrace
 COPY --from=build /opt/headrace /opt/headrace
 ENV PATH=/opt/headrace/bin:$PATH \

@@ -73,6 +73,8 @@ lock:
 	$(PIP_COMPILE) --output-file requirements.txt pyproject.toml
 	$(PIP_COMPILE) --all-extras --constraint requirements.txt \
 		--output-file requirements-dev.txt pyproject.toml
+	$(PIP_COMPILE) --only-build-deps --build-deps-for wheel --constraint requirements-dev.txt \
+		--output-file requirements-build.txt pyproject.toml
 	$(PIP_COMPILE) --output-file bench/peers.txt pyproject.toml bench/peers.in
 
 clean:

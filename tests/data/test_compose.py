@@ -13,15 +13,27 @@ from typing import Any
 import pytest
 import yaml
 
+from streams.access.tokens import TokenFile
+from streams.gateway.open_files import MAX_FILES
 from streams.ops.broker import container
-from streams.settings import BY_ENV, PREFIX, Settings
+from streams.settings import BY_ENV, PREFIX, SECRET_FILES
 from streams.settings.addresses import Address
-from tests.compose import DOCKERFILE, FILE, WORKERS, environment, load
+from tests.compose import (
+    DOCKERFILE,
+    FILE,
+    WORKERS,
+    default_images,
+    environment,
+    list_secret_files,
+    load,
+    load_settings,
+)
 from tests.processes import ROOT
 from tests.unit.cli.test_cli import run
 
 BIN = Path(sys.executable).parent
-OURS = {"topics", *WORKERS, "token", "gateway"}
+OURS = {"topics", *WORKERS, "token-file", "token", "gateway"}
+SIGNERS = {*WORKERS, "gateway"}
 OTHERS = {"kafka", "schema-registry", "kafka-ui", "prometheus", "grafana"}
 PUBLISHED = {
     "kafka": 9092,
@@ -39,7 +51,7 @@ def compose() -> dict[str, Any]:
 
 
 def ran(*command: str) -> str:
-    """What is said by a command that must find nothing wrong."""
+    """Run a command that must find nothing wrong, and return its output."""
     process = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
@@ -56,12 +68,12 @@ def test_docker_compose_takes_the_file(compose: dict[str, Any]) -> None:
     command = _docker_compose()
     if command is None:
         pytest.skip("Docker Compose is not installed: it was not asked")
-    services = ran(*command, "--file", str(FILE), "config", "--services")
+    services = ran(*command, "--file", str(FILE), "--profile", "token", "config", "--services")
     assert set(services.split()) == set(compose["services"])
 
 
 def _docker_compose() -> list[str] | None:
-    """The plugin of docker, else the program of its own."""
+    """Return the command of Docker's plugin, else of the separate program, if there is one."""
     docker = shutil.which("docker")
     command = [docker or "docker", "compose", "version"]
     if docker and not subprocess.run(command, capture_output=True, check=False).returncode:
@@ -79,16 +91,49 @@ def test_the_services_are_there(compose: dict[str, Any]) -> None:
     assert {name for name, s in compose["services"].items() if "build" in s} == OURS
 
 
-def test_every_image_is_pinned_and_needs_no_registry_address(compose: dict[str, Any]) -> None:
-    for name in OTHERS:
-        image = compose["services"][name]["image"]
-        assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+:v?\d+(\.\d+)+", image)
+def test_every_image_is_a_variable_whose_default_is_a_tag(compose: dict[str, Any]) -> None:
+    images = default_images(compose)
+    assert len(images) == len(OTHERS) + 1
+    for image in images.values():
+        assert re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+:v?\d+(\.\d+)+(-slim)?", image)
+    for name in OURS:
+        assert compose["services"][name]["build"] == compose["services"]["gateway"]["build"]
+
+
+def test_the_images_that_a_release_pins_are_those_of_the_files(compose: dict[str, Any]) -> None:
+    lines = (ROOT / "deploy/images.env").read_text().splitlines()
+    assert dict(line.split("=") for line in lines) == default_images(compose)
+    (default,) = re.findall(r"^ARG PYTHON_IMAGE=(\S+)$", DOCKERFILE, re.MULTILINE)
+    assert default == default_images(compose)["PYTHON_IMAGE"]
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    assert set(bases) == {"${PYTHON_IMAGE}"}
 
 
 def test_kafka_is_the_version_that_is_run_without_docker(compose: dict[str, Any]) -> None:
-    assert compose["services"]["kafka"]["image"] == container.IMAGE
+    assert default_images(compose)["KAFKA_IMAGE"] == container.IMAGE
     pom = (ROOT / "streams/ops/broker/pom.xml").read_text()
     assert f"<version>{container.IMAGE.rpartition(':')[2]}</version>" in pom
+
+
+def test_every_service_is_bounded_in_memory_and_files(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        assert re.fullmatch(r"[1-9]\d*[gm]", service["mem_limit"]), name
+        assert 1024 <= service["ulimits"]["nofile"] <= 100_000, name
+    for name in ("kafka", "schema-registry", "kafka-ui"):
+        service = compose["services"][name]
+        heaps = re.findall(r"-Xmx(\w+)", " ".join(service["environment"].values()))
+        assert [2 * _mebibytes(heap) for heap in heaps] == [_mebibytes(service["mem_limit"])]
+
+
+def _mebibytes(size: str) -> int:
+    return int(size[:-1]) * {"m": 1, "g": 1024}[size[-1]]
+
+
+def test_a_gateway_may_open_and_hold_what_its_settings_allow(compose: dict[str, Any]) -> None:
+    gateway, settings = compose["services"]["gateway"], load_settings(compose, "gateway")
+    assert gateway["ulimits"]["nofile"] == MAX_FILES
+    buffers_mib = settings.gateway_bodies_mib + settings.block_cache_mib
+    assert 4 * buffers_mib <= _mebibytes(gateway["mem_limit"])
 
 
 def test_ports_are_published_once_and_on_loopback_only(compose: dict[str, Any]) -> None:
@@ -129,7 +174,7 @@ def test_what_is_waited_for_until_it_is_healthy_says_whether_it_is(compose: dict
 def test_settings_of_the_services_are_declared_and_allowed(compose: dict[str, Any]) -> None:
     registry = f"http://schema-registry:{PUBLISHED['schema-registry']}"
     for name in ("topics", *WORKERS, "gateway"):
-        settings = Settings.load(environment(compose, name))
+        settings = load_settings(compose, name)
         assert settings.bootstrap == "kafka:19092"
         assert settings.schema_registry_url == registry
     ui = compose["services"]["kafka-ui"]["environment"]
@@ -143,25 +188,63 @@ def test_each_worker_has_a_state_directory_of_its_own(compose: dict[str, Any]) -
 
 def test_the_gateway_asks_for_the_token_that_is_made_for_it(compose: dict[str, Any]) -> None:
     gateway, token = compose["services"]["gateway"], compose["services"]["token"]
-    settings = Settings.load(environment(compose, "gateway"))
-    assert settings.tokens == Settings.load(environment(compose, "token")).tokens
+    settings = load_settings(compose, "gateway")
+    assert settings.tokens == load_settings(compose, "token").tokens
     assert settings.tokens is not None
     assert settings.tokens.parent == settings.state_dir
     assert gateway["volumes"] == token["volumes"] == [f"gateway:{settings.state_dir}"]
-    assert gateway["depends_on"]["token"]["condition"] == "service_completed_successfully"
     assert Address.parse(settings.gateway) == ("0.0.0.0", PUBLISHED["gateway"])
 
 
-def test_the_command_that_makes_the_token_is_one(
+def test_the_gateway_starts_with_an_empty_file_of_tokens(
+    compose: dict[str, Any], tmp_path: Path
+) -> None:
+    gateway, service = compose["services"]["gateway"], compose["services"]["token-file"]
+    assert gateway["depends_on"]["token-file"]["condition"] == "service_completed_successfully"
+    assert service["volumes"] == gateway["volumes"]
+    program, path = service["entrypoint"]
+    assert Path(path) == load_settings(compose, "gateway").tokens
+    assert "command" not in service
+    ran(program, str(tmp_path / "tokens"))
+    assert TokenFile(tmp_path / "tokens").caller("hr_a_b") is None
+
+
+def test_docker_keeps_no_copy_of_a_token(compose: dict[str, Any]) -> None:
+    """Check that only the service `token` prints one, outside of `up` and into no log."""
+    for name in OURS:
+        service = compose["services"][name]
+        prints_token = "tokens" in service.get("command", ())
+        assert prints_token == (name == "token")
+        assert ("token" in service.get("profiles", ())) == prints_token
+        assert (service.get("logging") == {"driver": "none"}) == prints_token
+    assert not any("token" in s.get("depends_on", ()) for s in compose["services"].values())
+
+
+def test_every_run_of_the_service_adds_a_token_of_the_operator(
     compose: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Run twice: the second time there is nothing left to do."""
-    monkeypatch.setenv("HEADRACE_TOKENS", str(tmp_path / "tokens"))
-    first, again = (run(*compose["services"]["token"]["command"]) for _ in range(2))
-    assert (first.exit_code, again.exit_code) == (0, 0)
-    assert first.stdout.startswith("hr_")
-    assert again.stdout == ""
-    assert len((tmp_path / "tokens").read_text().splitlines()) == 1
+    path = tmp_path / "tokens"
+    path.touch()
+    monkeypatch.setenv("HEADRACE_TOKENS", str(path))
+    results = [run(*compose["services"]["token"]["command"]) for _ in range(2)]
+    assert [result.exit_code for result in results] == [0, 0]
+    callers = [TokenFile(path).caller(result.stdout.strip()) for result in results]
+    assert [caller.principal for caller in callers if caller] == ["operator", "operator"]
+
+
+def test_secrets_are_files_of_docker_and_no_variables(compose: dict[str, Any]) -> None:
+    for name in OURS - {"token-file"}:
+        variables = environment(compose, name)
+        secret_variables = set(variables) & set(SECRET_FILES.values())
+        assert secret_variables <= {"SCHEMA_REGISTRY_URL"}
+        assert "@" not in variables.get("SCHEMA_REGISTRY_URL", "")  # it has no password
+        secrets = compose["services"][name].get("secrets", [])
+        assert list_secret_files(compose, name) == {f"/run/secrets/{each}" for each in secrets}
+        assert secrets == (["principal-key"] if name in SIGNERS else [])
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    for name, secret in compose["secrets"].items():
+        assert secret == {"file": f"./secrets/{name}"}
+    assert "/secrets/" in ignored
 
 
 def test_prometheus_asks_the_workers_and_the_gateway_where_they_answer(
@@ -174,7 +257,7 @@ def test_prometheus_asks_the_workers_and_the_gateway_where_they_answer(
         for static in job["static_configs"]
         for target in static["targets"]
     }
-    metrics = {name: Settings.load(environment(compose, name)).metrics for name in WORKERS}
+    metrics = {name: load_settings(compose, name).metrics for name in WORKERS}
     ports = {name: Address.parse(where or "").port for name, where in metrics.items()}
     ours = {f"{name}:{port}" for name, port in ports.items()}
     assert targets >= {*ours, f"gateway:{PUBLISHED['gateway']}"}
@@ -235,6 +318,16 @@ def test_what_the_dockerfile_copies_is_there_and_not_ignored() -> None:
     for source in sources:
         assert (ROOT / source).exists(), source
         assert source in context_files
+
+
+def test_pip_installs_nothing_in_the_image_without_its_hash() -> None:
+    """Except for the wheel, which the step before has built, everything has a hash in a file."""
+    installs = re.findall(r"pip install (.*?)(?: \\|$)", DOCKERFILE, re.MULTILINE)
+    assert installs == [
+        "--no-cache-dir --require-hashes -r requirements.txt",
+        "--no-cache-dir --require-hashes -r requirements-build.txt",
+        "--no-cache-dir --no-index --no-deps /tmp/dist/*.whl",
+    ]
 
 
 def test_settings_in_the_dockerfile_are_declared() -> None:

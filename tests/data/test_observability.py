@@ -16,7 +16,7 @@ from streams.asap import metrics as asap_metrics
 from streams.docs import dashboard
 from streams.engine import metrics as worker_metrics
 from streams.gateway import metrics as gateway_metrics
-from streams.settings import Settings
+from streams.settings import SECRET_FILES, Settings
 from streams.settings.addresses import Address
 from streams.telemetry.metrics import MetricDeclaration
 
@@ -36,7 +36,7 @@ needs_promtool = pytest.mark.skipif(
 
 
 def exported() -> dict[str, set[str]]:
-    """Every series by name, with its labels."""
+    """Return every series by name, with its labels."""
     labels: dict[str, set[str]] = {"up": {"job", "instance"}}
     for declared in DECLARED:
         label_names = set(declared.labels) | ADDED_BY_PROMETHEUS
@@ -54,7 +54,7 @@ def alerts() -> list[dict[str, Any]]:
 
 
 def queries() -> dict[str, str]:
-    """Of the dashboard and the alerts, by where they stand."""
+    """Return those of the dashboard and the alerts, by where they stand."""
     expressions = {f"alert {rule['alert']}": rule["expr"] for rule in alerts()}
     for panel in json.loads(dashboard.PATH.read_text())["panels"]:
         for target in panel.get("targets", ()):
@@ -153,7 +153,11 @@ def test_what_is_scraped_are_the_services_of_the_compose_file() -> None:
     assert {address.host for address in targets} == {"worker-1", "worker-2", "gateway"}
     for address, job in targets.items():
         environment = {k: str(v) for k, v in services[address.host]["environment"].items()}
-        named = {k: v for k, v in environment.items() if k.startswith("HEADRACE_") and "$" not in v}
+        named = {
+            k: v
+            for k, v in environment.items()
+            if k.startswith("HEADRACE_") and k not in SECRET_FILES
+        }
         settings = Settings().assign(dict(image) | named)
         listens = settings.gateway if job == "headrace-gateway" else settings.metrics
         assert listens == f"0.0.0.0:{address.port}", address

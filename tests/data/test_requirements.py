@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("requirements.txt", "requirements-dev.txt")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+FILES = ("requirements.txt", "requirements-dev.txt", "requirements-build.txt")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 
 
 def pins(name: str) -> dict[str, str]:
-    """Everything that a file pins, by normalised name: version, marker and hashes."""
+    """Return what a file pins, by normalised name: version, marker and hashes."""
     text = (ROOT / name).read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
     return {re.split(r"[=\[]", line)[0]: line for line in lines}
@@ -54,8 +55,11 @@ def test_the_base_installs_no_extra(extra: str) -> None:
     assert not EXTRAS[extra] & set(pins(FILES[0]))
 
 
-def test_both_files_pin_the_same_versions() -> None:
-    runtime, dev = pins(FILES[0]), pins(FILES[1])
-    assert {name: line.split()[0] for name, line in runtime.items()}.items() <= {
-        name: line.split()[0] for name, line in dev.items()
-    }.items()
+def test_what_builds_the_wheel_is_pinned() -> None:
+    assert names(PYPROJECT["build-system"]["requires"]) <= set(pins("requirements-build.txt"))
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-build.txt"])
+def test_the_development_pins_the_same_versions(name: str) -> None:
+    development = {line.split()[0] for line in pins("requirements-dev.txt").values()}
+    assert {line.split()[0] for line in pins(name).values()} <= development
