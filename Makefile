@@ -3,6 +3,7 @@
 # test      the quick tests, in ten minutes      test-all  every test, in an hour (TIER=chaos: one tier)
 # check     lint, types, layers, docs            bench     headrace beside its peers
 # lock      pin the requirements anew            clean     remove what was built, but not the state
+# audit     look the requirements up among known vulnerabilities, on the network
 #
 # PYTHON=/path/to/python3.13 chooses the interpreter; a .venv of another one is made anew.
 
@@ -21,7 +22,7 @@ PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: setup demo test test-all check bench lock clean
+.PHONY: setup demo test test-all check audit bench lock clean
 ifneq ($(shell $(BIN)/python -c '$(WHICH)' 2>/dev/null),$(shell $(PYTHON) -c '$(WHICH)' 2>/dev/null))
 .PHONY: $(READY)
 endif
@@ -59,6 +60,15 @@ check: setup
 	$(BIN)/python -m streams.docs --check
 	$(BIN)/python -m pytest --quiet tests/data/test_compose.py
 
+# In an environment of its own: it needs another pip beside its requirements than .venv has.
+audit: .venv/audit/.ready
+	.venv/audit/bin/pip-audit --disable-pip --require-hashes --progress-spinner off \
+		$(addprefix --requirement ,$(wildcard requirements*.txt))
+
+.venv/audit/.ready: requirements-audit.txt
+	@test -n "$(PYTHON)" && $(PYTHON) -m venv --clear .venv/audit && .venv/audit/bin/python -m pip \
+		install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
+
 bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench
 
@@ -75,6 +85,7 @@ lock:
 		--output-file requirements-dev.txt pyproject.toml
 	$(PIP_COMPILE) --only-build-deps --build-deps-for wheel --constraint requirements-dev.txt \
 		--output-file requirements-build.txt pyproject.toml
+	echo pip-audit | $(PIP_COMPILE) --allow-unsafe --output-file requirements-audit.txt -
 	$(PIP_COMPILE) --output-file bench/peers.txt pyproject.toml bench/peers.in
 
 clean:

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("requirements.txt", "requirements-dev.txt", "requirements-build.txt")
+FILES = (
+    "requirements.txt",
+    "requirements-dev.txt",
+    "requirements-build.txt",
+    "requirements-audit.txt",
+)
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 
