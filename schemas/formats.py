@@ -20,6 +20,9 @@ _SAOP_TIME = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+MAX_ID = 256
+"""Maximum characters of an id that senders choose: it becomes a key, or a part of keys."""
+
 
 def is_uuid(text: str) -> bool:
     """Return whether a text is 8-4-4-4-12 hexadecimal digits, any case and version (apc spec 1)."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from schemas.canonical import canonical_json
-from schemas.formats import is_rfc_uuid, is_saop_time
+from schemas.formats import MAX_ID, is_rfc_uuid, is_saop_time
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import Problem, pointer
 
@@ -47,6 +47,15 @@ def is_text(value: Any) -> Violation:
         except UnicodeEncodeError:
             return "text_invalid", "text without lone surrogates"
     return None
+
+
+def id_check(max_length: int) -> Check:
+    """Make a check of a text that becomes a record key or a part of row keys; it may be empty."""
+    return text_check(
+        "schema_invalid",
+        f"at most {max_length} characters long",
+        lambda text: len(text) <= max_length,
+    )
 
 
 def text_check(rule: str, what: str, holds: Callable[[str], bool]) -> Check:
@@ -115,6 +124,7 @@ def is_open_object(value: Any) -> Violation:
     return None
 
 
+is_id = id_check(MAX_ID)
 AGENT = choice_check("agent_unknown", AGENTS)
 TIME = text_check(
     "timestamp_invalid", "a UTC date-time, YYYY-MM-DDThh:mm[:ss[.fraction]]Z", is_saop_time

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from schemas.formats import MAX_ID
+
 
 class ClosedModel(BaseModel):
     """An object that allows no unknown members."""
@@ -34,6 +36,8 @@ class TolerantModel(ClosedModel):
 
 Text = Annotated[str, Strict()]
 Name = Annotated[str, Strict(), Field(min_length=1)]
+Id = Annotated[str, Strict(), Field(min_length=1, max_length=MAX_ID)]
+ShortText = Annotated[str, Strict(), Field(max_length=MAX_ID)]
 Flag = Annotated[bool, Strict()]
 Number = Annotated[float, Strict()]
 Share = Annotated[float, Strict(), Field(ge=0, le=1)]

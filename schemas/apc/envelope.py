@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from schemas.apc.vocabulary import DeliveryMode, FalsifierCost, TransferMode
 from schemas.formats import is_uuid, parse_time
-from schemas.model import ClosedModel, Flag, Name, Natural, Share, Text
+from schemas.model import ClosedModel, Flag, Id, Name, Natural, Share, ShortText, Text
 
 
 def _uuid(text: str) -> str:
@@ -38,25 +38,25 @@ Time = Annotated[
 
 
 class Sender(ClosedModel):
-    agent_id: Name
+    agent_id: Id
     role: Name
-    swarm_id: Name
-    dialect_id: Text | None = None
+    swarm_id: Id
+    dialect_id: ShortText | None = None
     dialect_hash: Text | None = None
     model_id: Text | None = None
     capabilities: list[Text] | None = None
 
 
 class Recipient(ClosedModel):
-    agent_id: Name
+    agent_id: Id
     role: Text | None = None
-    swarm_id: Text | None = None
+    swarm_id: ShortText | None = None
 
 
 class Trace(ClosedModel):
-    session_id: Name
-    run_id: Name
-    task_id: Name
+    session_id: Id
+    run_id: Id
+    task_id: Id
     root_packet_id: Uuid
     parent_packet_id: Uuid | None = None
     generation: Natural
@@ -74,9 +74,9 @@ class Routing(ClosedModel):
 
 
 class Lineage(ClosedModel):
-    protocol_id: Name
-    parent_protocol_ids: list[Text] | None = None
-    ancestor_swarms: list[Text] | None = None
+    protocol_id: Id
+    parent_protocol_ids: list[ShortText] | None = None
+    ancestor_swarms: list[ShortText] | None = None
     cross_use_case: Flag | None = None
     transfer_mode: TransferMode | None = None
 

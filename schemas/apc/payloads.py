@@ -18,7 +18,17 @@ from schemas.apc.vocabulary import (
     SignalWord,
     TransferMode,
 )
-from schemas.model import ClosedModel, Flag, Name, Natural, Number, OpenObject, Share, Text
+from schemas.model import (
+    ClosedModel,
+    Flag,
+    Name,
+    Natural,
+    Number,
+    OpenObject,
+    Share,
+    ShortText,
+    Text,
+)
 
 
 class OdeSystem(ClosedModel):
@@ -215,9 +225,9 @@ class TransferPolicy(ClosedModel):
 
 
 class TransferPayload(ClosedModel):
-    protocol_id: Text
-    from_swarm: Text
-    to_swarm: Text
+    protocol_id: ShortText
+    from_swarm: ShortText
+    to_swarm: ShortText
     sender_score: Share
     receiver_score: Share
     transfer_policy: TransferPolicy
@@ -225,7 +235,7 @@ class TransferPayload(ClosedModel):
 
 
 class Candidate(ClosedModel):
-    candidate_id: Text
+    candidate_id: ShortText
     packet_ref_ids: list[Uuid]
     score_components: dict[str, Number]
     total_score: Share
@@ -233,13 +243,13 @@ class Candidate(ClosedModel):
 
 
 class Veto(ClosedModel):
-    agent_id: Text
+    agent_id: ShortText
     reason: Text
 
 
 class ArbitrationPayload(ClosedModel):
-    arbitration_id: Text
-    winner_candidate_id: Text
+    arbitration_id: ShortText
+    winner_candidate_id: ShortText
     candidates: Annotated[list[Candidate], Field(min_length=2)]
     scoring: dict[str, Number]
     vetoes: list[Veto] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from schemas.formats import MAX_ID
 from schemas.problems import Problem, pointer
 
 ANTI_DRIFT_CHECKS = (
@@ -90,12 +91,13 @@ def _number(value: Any) -> bool:
 def _metadata(metadata: dict[str, Any]) -> Iterator[Problem]:
     if "project_id" in metadata:
         value = metadata["project_id"]
-        if not isinstance(value, str) or not value:
-            yield _value("a string of at least 1 character", "project_id")
+        if not isinstance(value, str) or not 0 < len(value) <= MAX_ID:
+            yield _value(f"a string of 1 to {MAX_ID} characters", "project_id")
     if metadata.get("verification", "immediate") not in ("immediate", "deferred"):
         yield _value("'immediate' or 'deferred'", "verification")
-    if not isinstance(metadata.get("coordination_event", ""), str):
-        yield _value("a string", "coordination_event")
+    event = metadata.get("coordination_event", "")
+    if not isinstance(event, str) or len(event) > MAX_ID:
+        yield _value(f"a string of at most {MAX_ID} characters", "coordination_event")
     attempt = metadata.get("attempt_number", 0)
     if not _number(attempt) or not 0 <= attempt < 2**53 or attempt != int(attempt):
         yield _value("an integer from 0 to 2^53 - 1", "attempt_number")

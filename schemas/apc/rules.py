@@ -21,7 +21,7 @@ JSON_TEXT = Rule(
 )
 PACKET_TOO_LARGE = Rule(
     "packet_too_large",
-    "the packet is over the bound in bytes, or nested more than 64 deep",
+    "the packet or an id in it is over its bound, or nested more than 64 deep",
     Stage.SCHEMA,
     Where.BOTH,
 )

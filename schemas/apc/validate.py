@@ -36,6 +36,7 @@ _RULES = {
     "union_tag_invalid": r.ENUM_VALUE,
     "union_tag_not_found": r.MEMBER_MISSING,
     "string_too_short": r.STRING_EMPTY,
+    "string_too_long": r.PACKET_TOO_LARGE,
     "greater_than_equal": r.NUMBER_RANGE,
     "less_than_equal": r.NUMBER_RANGE,
     "finite_number": r.NUMBER_RANGE,
@@ -140,6 +141,8 @@ def _message(rule: Rule, error: ErrorDetails, name: str) -> str:
             return f"{name} must be the text of a JSON object."
         case "string_empty":
             return f"{name} must have at least 1 character."
+        case "packet_too_large":
+            return f"{name} must have at most {context['max_length']} characters."
         case "format_uuid":
             return f"{name} must be a UUID."
         case "format_time":

@@ -18,18 +18,23 @@ from schemas.members import (
     TIME,
     Member,
     choice_check,
+    id_check,
     is_flag,
+    is_id,
     is_open_object,
     is_text,
     is_turn_index,
     number_checks,
 )
-from schemas.model import Flag, Natural, OpenObject, Text, TolerantModel
+from schemas.model import Flag, Natural, OpenObject, ShortText, Text, TolerantModel
 from schemas.rtes.event_type import NAMESPACE, EventPayload, EventType
 
 AgentId = Literal["researcher", "architect", "developer", "reviewer"]
 ToolStatus = Literal["success", "failure", "timeout"]
 Origin = Literal["apc", "asap", "sap", "summit"]
+
+MAX_CALL_ID = 1024
+"""Maximum characters of a call_id, for Summit joins the ids of a run and of its call, escaped."""
 
 _HEX = "[0-9a-fA-F]"
 _UUID_PATTERN = (
@@ -65,6 +70,9 @@ Timestamp = Annotated[
 ]
 
 
+CallId = Annotated[str, Strict(), Field(max_length=MAX_CALL_ID)]
+
+
 class ThoughtStream(EventPayload):
     type: Literal["THOUGHT_STREAM"]
     agent_id: AgentId
@@ -75,7 +83,7 @@ class ThoughtStream(EventPayload):
 
 class ToolInvoked(EventPayload):
     type: Literal["TOOL_LIFECYCLE_INVOKED"]
-    call_id: Text
+    call_id: CallId
     tool: Text
     arguments: OpenObject
     timestamp: Timestamp
@@ -83,7 +91,7 @@ class ToolInvoked(EventPayload):
 
 class ToolCompleted(EventPayload):
     type: Literal["TOOL_LIFECYCLE_COMPLETED"]
-    call_id: Text
+    call_id: CallId
     tool: Text
     status: ToolStatus
     duration_ms: Annotated[float, Strict(), Field(ge=0)]
@@ -92,10 +100,10 @@ class ToolCompleted(EventPayload):
 
 class TaskTransition(EventPayload):
     type: Literal["TASK_TRANSITION"]
-    task_id: Text
-    from_state: Text
-    to_state: Text
-    git_hash: Text | None = None
+    task_id: ShortText
+    from_state: ShortText
+    to_state: ShortText
+    git_hash: ShortText | None = None
     timestamp: Timestamp
 
 
@@ -106,6 +114,7 @@ class SandboxPulse(EventPayload):
     timestamp: Timestamp
 
 
+_is_call_id = id_check(MAX_CALL_ID)
 _STATUS = choice_check("status_unknown", ("success", "failure", "timeout"))
 _DURATION, _AVRO_DURATION = number_checks(
     "duration_invalid", "a finite number, not below 0", lambda number: number >= 0
@@ -128,14 +137,14 @@ EVENT_TYPES = (
     ),
     event_type(
         ToolInvoked,
-        Member("call_id", is_text),
+        Member("call_id", _is_call_id),
         Member("tool", is_text),
         Member("arguments", is_open_object),
         _TIME,
     ),
     event_type(
         ToolCompleted,
-        Member("call_id", is_text),
+        Member("call_id", _is_call_id),
         Member("tool", is_text),
         Member("status", _STATUS),
         Member("duration_ms", _DURATION),
@@ -143,10 +152,10 @@ EVENT_TYPES = (
     ),
     event_type(
         TaskTransition,
-        Member("task_id", is_text),
-        Member("from_state", is_text),
-        Member("to_state", is_text),
-        Member("git_hash", is_text, required=False),
+        Member("task_id", is_id),
+        Member("from_state", is_id),
+        Member("to_state", is_id),
+        Member("git_hash", is_id, required=False),
         _TIME,
     ),
     event_type(
@@ -176,5 +185,5 @@ else:
 
 class Event(TolerantModel):
     event_id: EventId
-    session_id: Text
+    session_id: ShortText
     payload: Payload

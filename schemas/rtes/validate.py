@@ -14,7 +14,7 @@ from schemas.members import (
     MemberPath,
     choice_check,
     first_problems,
-    is_text,
+    is_id,
     missing_member,
     not_an_object,
     problems_of,
@@ -28,7 +28,7 @@ __all__ = ["MAX_ERRORS", "validate_event", "validate_payload"]
 _TYPE = choice_check("event_type_unknown", tuple(BY_NAME))
 _EVENT_MEMBERS = (
     Member("event_id", uuid_check("event_id_invalid")),
-    Member("session_id", is_text),
+    Member("session_id", is_id),
 )
 _MEMBERS = {name: event_type.members for name, event_type in BY_NAME.items()}
 _AVRO_MEMBERS = {name: event_type.avro_members for name, event_type in BY_NAME.items()}

@@ -9,13 +9,17 @@ from typing import Annotated, Literal
 
 from pydantic import WithJsonSchema
 
-from schemas.model import Natural, Share, Text, TolerantModel
+from schemas.formats import MAX_ID
+from schemas.model import Natural, Share, ShortText, Text, TolerantModel
 from schemas.rtes.models import AgentId, EventId, Timestamp
 
 Complexity = Literal["low", "medium", "high"]
 Phase = Literal["prepare", "confirm", "abort", "apply"]
 Nullable = Annotated[Text | None, WithJsonSchema({"type": ["string", "null"]})]
 """A member that may be absent or null, with the same meaning."""
+NullableId = Annotated[
+    ShortText | None, WithJsonSchema({"type": ["string", "null"], "maxLength": MAX_ID})
+]
 
 
 class Content(TolerantModel):
@@ -26,7 +30,7 @@ class Content(TolerantModel):
 
 class Metadata(TolerantModel):
     version: Literal["1.0.0"]
-    task_id: Text
+    task_id: ShortText
     timestamp: Timestamp
     confidence: Share
     estimated_complexity: Complexity
@@ -44,9 +48,9 @@ class Rewind(TolerantModel):
     """`prepare` and `apply` name a task or a commit; `confirm` and `abort` neither."""
 
     rewind_id: EventId
-    session_id: Text
+    session_id: ShortText
     phase: Phase
-    task_id: Nullable = None
-    git_hash: Nullable = None
-    requested_by: Text
+    task_id: NullableId = None
+    git_hash: NullableId = None
+    requested_by: ShortText
     reason: Nullable = None

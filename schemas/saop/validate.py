@@ -16,6 +16,7 @@ from schemas.members import (
     Member,
     choice_check,
     first_problems,
+    is_id,
     is_text,
     is_turn_index,
     missing_member,
@@ -39,7 +40,7 @@ _HEAD = (Member("turn_index", is_turn_index), Member("agent_id", AGENT), Member(
 _CONTENT = tuple(Member(name, is_text) for name in ("thought", "action", "observation"))
 _METADATA = (
     Member("version", text_check("version_unsupported", VERSION, VERSION.__eq__)),
-    Member("task_id", is_text),
+    Member("task_id", is_id),
     Member("timestamp", TIME),
     Member("confidence", _CONFIDENCE),
     Member("estimated_complexity", choice_check("complexity_unknown", ("low", "medium", "high"))),
@@ -50,11 +51,11 @@ _AVRO_METADATA = tuple(
 )
 _REWIND = (
     Member("rewind_id", uuid_check("rewind_id_invalid")),
-    Member("session_id", is_text),
+    Member("session_id", is_id),
     Member("phase", choice_check("schema_invalid", PHASES)),
-    Member("task_id", is_text, required=False, nullable=True),
-    Member("git_hash", is_text, required=False, nullable=True),
-    Member("requested_by", is_text),
+    Member("task_id", is_id, required=False, nullable=True),
+    Member("git_hash", is_id, required=False, nullable=True),
+    Member("requested_by", is_id),
     Member("reason", is_text, required=False, nullable=True),
 )
 

@@ -35,7 +35,7 @@ def verdict(fact: Fact, command: Message | None, context: CheckContext) -> Probl
         return
     turn, record = TurnRecord(command), command.record
     expected = {"at": turn.at, "turn_index": turn.turn_index, "agent_id": turn.value["agent_id"]}
-    yield from check_members(value, {**expected, "task_id": turn.task_id})
+    yield from check_members(value, {**expected, "task_id": turn.valid_task_id})
     problems = saop.validate_turn(turn.json, avro=True)
     if problems:
         yield from check_equal("rule", value["rule"], problems[0].rule)

@@ -94,6 +94,12 @@ def test_what_is_no_object_is_schema_invalid(value: object) -> None:
         ("task_transition", "type", None, "schema_invalid"),
         ("task_transition", "type", [], "schema_invalid"),
         ("sandbox_pulse", "masked", None, "schema_invalid"),
+        ("tool_lifecycle_invoked", "call_id", "c" * 1025, "schema_invalid"),
+        ("tool_lifecycle_completed", "call_id", "c" * 1025, "schema_invalid"),
+        ("task_transition", "task_id", "t" * 257, "schema_invalid"),
+        ("task_transition", "from_state", "s" * 257, "schema_invalid"),
+        ("task_transition", "to_state", "s" * 257, "schema_invalid"),
+        ("task_transition", "git_hash", "0" * 257, "schema_invalid"),
     ],
 )
 def test_a_member_of_the_wrong_form(name: str, member: str, value: Any, rule: str) -> None:

@@ -87,6 +87,19 @@ def test_every_rule_of_the_shape_has_an_invalid_example() -> None:
     assert SHAPE - {"json_invalid"} == example_rules
 
 
+@pytest.mark.parametrize("name", ["session_id", "task_id", "git_hash", "requested_by"])
+def test_a_text_of_a_command_that_is_kept_in_rows_is_short(name: str) -> None:
+    command = next(each for each in COMMANDS.values() if each["phase"] == "prepare")
+    target = {
+        "task_id": None,
+        "git_hash": None,
+        "git_hash" if name == "git_hash" else "task_id": "t",
+    }
+    long = command | target | {name: "x" * 257}
+    assert rewind_problems_of(long) == [("schema_invalid", f"/{name}")]
+    assert rewind_problems_of(long | {name: "x" * 256}) == []
+
+
 def test_problems_come_in_the_order_of_the_specs_table() -> None:
     turn = {"metadata": {"confidence": 2, "version": 1}, "content": {}, "agent_id": "poet"}
     assert problems_of(turn) == [

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from schemas import CATALOGUE, AvroBody, decode
 from schemas.apc import fold_ids, packet_hashes, packet_json
-from schemas.formats import is_uuid
+from schemas.formats import MAX_ID, is_uuid
 from streams.engine.headers import trace_id
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Rows
 from streams.engine.records import header, position
@@ -77,7 +77,7 @@ class Inbound:
         self.trace: AvroValue = self.value["trace"]
         self.session_id: str = self.trace["session_id"]
         sent: str = self.value["packet_id"]
-        self.identified = self.session_id != "" and is_uuid(sent)
+        self.identified = 0 < len(self.session_id) <= MAX_ID and is_uuid(sent)
         self.packet_id = sent.lower() if self.identified else sent
         self.packet_type: str = self.value["packet_type"]
         self.payload: AvroValue = self.value["payload"][1]

@@ -14,6 +14,7 @@ from typing import Any
 
 from schemas import Problem
 from schemas.apc import rules, validate_avro
+from schemas.formats import MAX_ID
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.protocols.apc.processor import (
     agent_events,
@@ -126,8 +127,10 @@ def _refuse_misplaced(packet: Inbound, context: BatchContext) -> bool:
     expected = packet.session_id.encode()
     if record.key != expected:
         key = None if record.key is None else record.key.decode("utf-8", "replace")
-        rendered = "null" if key is None else f'"{key}"'
-        text = f'The record key is {rendered}; trace.session_id makes it "{packet.session_id}".'
+        rendered = "null" if key is None else _quote(key)
+        text = (
+            f"The record key is {rendered}; trace.session_id makes it {_quote(packet.session_id)}."
+        )
         fact = facts.rejection(packet, rules.KEY_MISMATCH.code, text)
         _send(packet, fact, key)
         return True
@@ -141,6 +144,11 @@ def _refuse_misplaced(packet: Inbound, context: BatchContext) -> bool:
         _send(packet, fact)
         return True
     return False
+
+
+def _quote(text: str) -> str:
+    """Return the text in quotation marks, of one that no id may be as long as its beginning."""
+    return f'"{text}"' if len(text) <= MAX_ID else f'"{text[:MAX_ID]}…"'
 
 
 def _refuse_without_id(packet: Inbound, context: BatchContext) -> bool:

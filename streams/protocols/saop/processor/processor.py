@@ -34,12 +34,7 @@ from streams.protocols.saop.processor.ordering import (
     order_of,
     turn_key,
 )
-from streams.protocols.saop.processor.turn import (
-    LONGEST_ID,
-    TurnRecord,
-    Verdict,
-    send_verdict,
-)
+from streams.protocols.saop.processor.turn import TurnRecord, Verdict, send_verdict
 from topology.declarations import Topic
 from topology.keys import composite, split
 from topology.retention import MIB
@@ -166,8 +161,6 @@ def _check_record(turn: TurnRecord, ctx: ProcessorContext) -> Verdict | None:
         return Verdict(rules.KEY_MISMATCH, {"key": sent, "expected": turn.task_id}, path)
     if partition_mismatch(turn.key, record.partition, ctx) is not None:
         return Verdict(rules.PARTITION_MISMATCH, path=path)
-    if len(turn.key) > LONGEST_ID:
-        return Verdict(rules.OUTPUT_TOO_LARGE, path=path)
     return Verdict(rules.OUTPUT_TOO_LARGE) if turn.size > _LARGEST else None
 
 

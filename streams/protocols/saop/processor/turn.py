@@ -11,20 +11,18 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from schemas import AvroBody, Problem, canonical_json, saop, uuid5_url
+from schemas.formats import MAX_ID
 from schemas.rules import Rule
 from schemas.saop import rules
 from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.engine.records import header, position
 from streams.processing.decision import Decision
 from topology.core import DROPPED_KEYS
-from topology.retention import KIB
 from topology.saop import SAOP_VERDICTS
 
 _MAX_INT = 2**31 - 1
 _TRACEPARENT_BYTES = 128
 """Maximum length; W3C's has 55 bytes.  A longer one is not stored with a held turn."""
-LONGEST_ID = 256 * KIB
-"""Maximum bytes of a task id, so that it fits into keys, headers and edges."""
 
 _NO_EVIDENCE: Mapping[str, Any] = {}
 _DISPOSITIONS = {rules.TURN_LOGGED: "logged", rules.TURN_HELD: "held"}
@@ -55,6 +53,11 @@ class TurnRecord:
     def canonical_hash(self) -> str:
         """Return the hash of a turn whose shape is right."""
         return saop.turn_hash(self.json)
+
+    @property
+    def valid_task_id(self) -> str | None:
+        """Return the task's id unless it is too long to be a key."""
+        return self.task_id if len(self.task_id) <= MAX_ID else None
 
     @property
     def size(self) -> int:
@@ -102,19 +105,18 @@ class Verdict:
 
 def send_verdict(turn: TurnRecord, verdict: Verdict, decision: Decision) -> None:
     """Write the SaopVerdict of a record, without the values that are too large."""
-    named = len(turn.key) <= LONGEST_ID
-    key, id = turn.task_id if named else "", uuid5_url(f"headrace:{turn.cause}/0")
-    decision.send(SAOP_VERDICTS, key, _fact(turn, verdict, named), id)
+    id = uuid5_url(f"headrace:{turn.cause}/0")
+    decision.send(SAOP_VERDICTS, turn.valid_task_id or "", _fact(turn, verdict), id)
 
 
-def _fact(turn: TurnRecord, verdict: Verdict, named: bool) -> AvroValue:
+def _fact(turn: TurnRecord, verdict: Verdict) -> AvroValue:
     kind, rule = verdict.kind, verdict.rule
     holds_turn = kind == "rejected" and rule is not rules.OUTPUT_TOO_LARGE
     return {
         "verdict": kind,
         "rule": rule.code,
         "fault": verdict.fault,
-        "task_id": turn.task_id if named else None,
+        "task_id": turn.valid_task_id,
         "turn_index": turn.turn_index,
         "agent_id": turn.value["agent_id"],
         "disposition": _DISPOSITIONS.get(rule, "none"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from schemas import Problem
+from schemas.formats import MAX_ID
 from schemas.rtes import event_json, rules
 from schemas.rules import Rule
 from streams.engine.processor import AvroValue, Message, ProcessorContext
@@ -59,6 +60,11 @@ class Event:
         self.cause = position(message.record)
         self.json: Json = event_json(message.value)
         self.traceparent = traceparent_of(message)
+
+    @property
+    def rejection_session_id(self) -> str:
+        """Return the session's id, of one that is too long to be a key the empty text."""
+        return self.session_id if len(self.session_id) <= MAX_ID else ""
 
     def decision(self, ctx: ProcessorContext) -> Decision:
         """Return the context of a decision that needs no session."""

@@ -151,7 +151,7 @@ def _reject(
         "rule": refusal.rule.code,
         "fault": refusal.fault,
         "event_id": masker.text(event.value["event_id"]),
-        "session_id": event.session_id,
+        "session_id": event.rejection_session_id,
         "type": masker.text(event.json["payload"]["type"]),
         "figures_json": canonical_json(masker.everything(dict(refusal.evidence))).decode(),
         "errors": _errors(refusal, masker),
@@ -161,7 +161,7 @@ def _reject(
         "cause": event.cause,
     }
     id = uuid5_url(f"headrace:{event.cause}/0")
-    event.decision(ctx).send(RTES_REJECTIONS, event.session_id, rejection, id)
+    event.decision(ctx).send(RTES_REJECTIONS, event.rejection_session_id, rejection, id)
 
 
 def _masked_event(event: Event, refusal: Refusal, masker: Masker, ctx: ProcessorContext) -> Any:

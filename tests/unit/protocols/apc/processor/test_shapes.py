@@ -30,6 +30,18 @@ BROKEN: list[tuple[str, str, Json]] = [
     ("array_not_unique", "/symbolic_keys/1", packet("IDEA", 1, symbolic_keys=["a", "a"])),
     ("array_size", "/recipients", packet("IDEA", 1, recipients=[])),
     ("string_empty", "/recipients/0/agent_id", packet("IDEA", 1, to=("",))),
+    ("packet_too_large", "/recipients/0/agent_id", packet("IDEA", 1, to=("a" * 257,))),
+    ("packet_too_large", "/sender/swarm_id", packet("IDEA", 1, swarm="s" * 257)),
+    (
+        "packet_too_large",
+        "/payload/protocol_id",
+        packet("TRANSFER", 1, payload={"protocol_id": "p" * 257}),
+    ),
+    (
+        "metadata_value",
+        "/metadata/project_id",
+        packet("IDEA", 1, metadata={"project_id": "p" * 257}),
+    ),
     ("format_time", "/expires_at", packet("IDEA", 1, expires_at="2026-01-01T00:00:00")),
     ("format_uuid", "/payload/acked_packet_id", packet("ACK", 1, payload={"acked_packet_id": "?"})),
     (

@@ -136,6 +136,7 @@ def test_the_key_is_checked_before_the_partition() -> None:
     [
         ("NOPE", SESSION, "format_uuid", ["/packet_id"]),
         (pid(1), "", "string_empty", ["/trace/session_id"]),
+        (pid(1), "s" * 257, "packet_too_large", ["/trace/session_id"]),
         ("NOPE", "", "format_uuid", ["/packet_id", "/trace/session_id"]),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from schemas import decode, encode
+from schemas.formats import MAX_ID
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord, Output
 from streams.engine.rows import Bytes
@@ -16,7 +17,6 @@ from streams.engine.work import Context, StepContext, timer_of
 from streams.play.scenario import play
 from streams.protocols.saop.processor import SaopProcessor
 from streams.protocols.saop.processor.processor import _LARGEST
-from streams.protocols.saop.processor.turn import LONGEST_ID
 from streams.settings import Settings
 from tests.unit.protocols.saop.processor.support import START_MS, envelope
 from topology.core import TIMERS
@@ -67,7 +67,7 @@ class EngineStep:
 @pytest.mark.parametrize("letter", ["t", "/", "✓"])
 def test_the_longest_id_with_the_largest_turn_is_held_and_logged(letter: str) -> None:
     engine_step = EngineStep()
-    task = letter * (LONGEST_ID // len(letter.encode()))
+    task = letter * (MAX_ID)
     room = _LARGEST - len(encode("headrace.saop.SaopTurn", envelope(3, task=task)))
     outputs = engine_step.judge(envelope(3, task=task, thought="x" * room), 0)
     assert "saop.log" not in [output.topic for output in outputs]

@@ -15,7 +15,6 @@ from schemas.rules import Stage, Where
 from schemas.saop import rules, turn_hash, turn_json
 from streams.engine.processor import AvroValue, Message
 from streams.protocols.saop.processor.processor import _LARGEST
-from streams.protocols.saop.processor.turn import LONGEST_ID
 from tests.examples import example_count
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, derived, envelope
 from topology.keys import partition_of
@@ -71,8 +70,8 @@ ORDER: dict[str, tuple[Case, str, dict[str, Any]]] = {
         {},
     ),
     "output_too_large": (
-        lambda b: b.turn(envelope(task="t" * (LONGEST_ID + 1))),
-        "/metadata/task_id",
+        lambda b: b.turn(envelope(thought="t" * _LARGEST)),
+        "",
         {},
     ),
     "turn_late": (lambda b: after(*range(2, 67))(b, envelope(1)), "/turn_index", {"next": 67}),
@@ -91,8 +90,14 @@ ACCEPTING = {"turn_logged", "turn_held"}
 def test_every_rule_of_a_turn_record_is_tested_here() -> None:
     ours = {rule.code for rule in rules.ALL if rule.stage in (Stage.SCHEMA, Stage.LOG)}
     edges = {rule.code for rule in rules.ALL if rule.where is Where.EDGE}
-    impossible = {"schema_invalid", "text_invalid", "rewind_id_invalid"}  # in a SaopTurn's bytes
-    assert {*SHAPE, *ORDER, *ACCEPTING, "turn_duplicate"} == ours - edges - impossible
+    impossible = {"text_invalid", "rewind_id_invalid"}  # in a SaopTurn's bytes
+    assert {
+        *SHAPE,
+        *ORDER,
+        *ACCEPTING,
+        "turn_duplicate",
+        "schema_invalid",
+    } == ours - edges - impossible
 
 
 @pytest.mark.parametrize("rule", SHAPE)
@@ -133,6 +138,22 @@ def test_every_other_refusal_has_its_figures(rule: str) -> None:
     assert (value["turn_json"] is None) == (rule == "output_too_large")
     assert value["canonical_hash"] == turn_hash(turn_json(message.value))
     assert bench.stored() == before
+
+
+def test_a_task_id_that_is_too_long_becomes_no_key() -> None:
+    bench = Bench()
+    (sent,) = bench.decide(bench.turn(envelope(task="✓" * 257)))
+    value = sent.value
+    assert (value["verdict"], value["rule"], value["fault"]) == (
+        "rejected",
+        "schema_invalid",
+        "sender",
+    )
+    assert value["errors"][0]["message"] == "task_id must be at most 256 characters long."
+    assert (sent.key, value["task_id"]) == ("", None)
+    assert orjson.loads(value["turn_json"])["metadata"]["task_id"] == "✓" * 257
+    assert bench.stored() == {}
+    assert bench.judge(envelope(task="✓" * 256))["rule"] == "turn_logged"
 
 
 def test_all_errors_are_listed_first_error_first() -> None:

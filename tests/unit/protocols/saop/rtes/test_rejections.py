@@ -54,6 +54,20 @@ def test_a_broken_shape_is_the_senders_fault(rule: str) -> None:
     assert (value["at"], value["cause"]) == (START_MS, "rtes.raw/0/0")
 
 
+def test_a_session_id_that_is_too_long_becomes_no_key() -> None:
+    event = transition(1, "PENDING", "BLOCKED") | {"session_id": "s" * 257}
+    sent = Bench().judge(event, key=b"s" * 257)
+    value = sent.value
+    assert (value["rule"], value["errors"][0]["path"]) == ("schema_invalid", "/session_id")
+    assert (sent.key, value["session_id"]) == ("", "")
+    assert json.loads(value["event_json"])["session_id"] == "s" * 257
+
+
+def test_the_longest_ids_are_recorded() -> None:
+    event = transition(1, "PENDING", "BLOCKED") | {"session_id": "s" * 256}
+    assert Bench().judge(event, key=b"s" * 256).topic is RTES_EVENTS
+
+
 def test_all_errors_are_listed_first_error_first() -> None:
     event = altered(transition(1, "PENDING", "BLOCKED", event_id="x"), timestamp="now")
     value = Bench().judge(event).value
