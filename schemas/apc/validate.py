@@ -23,6 +23,11 @@ from schemas.problems import Problem, pointer
 from schemas.rules import Rule
 
 MAX_PACKET_BYTES = 524_288
+MAX_DELIVERIES = 128
+"""How many packets of the largest size the deliveries of one packet may amount to in bytes.
+
+Each recipient gets a copy: a packet of 400 KB to 1,000 recipients would be 400 MB on the log.
+"""
 
 _METADATA, _DETAILS = ("metadata",), ("payload", "details")
 _AST = ("payload", "formula_bundle", "ast_json")
@@ -195,8 +200,9 @@ def _size_problems(packet: dict[str, Any], max_bytes: int, suspect: bool) -> lis
     if _too_deep(packet, suspect):
         message = f"The packet is nested more than {MAX_NESTING} deep."
         problems.append(Problem("packet_too_large", "", message))
+    copies, most = _count_recipients(packet), MAX_DELIVERIES * max_bytes
     try:
-        size = _size(packet, max_bytes)
+        size = _size(packet, min(max_bytes, most // copies))
     except UnicodeEncodeError:
         return [*problems, Problem("json_invalid", "", "A string has a lone surrogate.")]
     except (ValueError, RecursionError, TypeError):
@@ -204,7 +210,22 @@ def _size_problems(packet: dict[str, Any], max_bytes: int, suspect: bool) -> lis
     if size > max_bytes and not problems:
         message = f"The packet is {size} bytes of canonical JSON, more than {max_bytes}."
         problems.append(Problem("packet_too_large", "", message))
+    if size * copies > most:
+        message = (
+            f"The packet is {size} bytes of canonical JSON for each of {copies} recipients, more"
+            f" than {most} bytes."
+        )
+        problems.append(Problem("packet_too_large", "/recipients", message))
     return problems
+
+
+def _count_recipients(packet: dict[str, Any]) -> int:
+    """Return how many agents get the packet, at least 1; the packet may break rules."""
+    recipients = packet.get("recipients")
+    if not isinstance(recipients, list):
+        return 1
+    agents = (each.get("agent_id") for each in recipients if isinstance(each, dict))
+    return max(1, len({agent for agent in agents if isinstance(agent, str)}))
 
 
 def _too_deep(packet: dict[str, Any], suspect: bool) -> bool:

@@ -245,6 +245,21 @@ def test_a_packet_at_the_bound_passes_and_one_byte_more_does_not() -> None:
     assert problems_of(VALID["idea"], max_bytes=100) == [("packet_too_large", "")]
 
 
+def test_the_copies_of_all_recipients_are_bounded_together() -> None:
+    """A packet of 400 KB to 1,000 recipients was 408 MB on the log."""
+    packet = copy.deepcopy(VALID["idea"])
+    packet["metadata"] = {"fill": "x" * 400_000}
+    packet["recipients"] = [{"agent_id": f"agent-{n}"} for n in range(100)] * 2
+    assert problems_of(packet) == []
+    packet["recipients"] = [{"agent_id": f"agent-{n}"} for n in range(1000)]
+    assert problems_of(packet) == [("packet_too_large", "/recipients")]
+    del packet["metadata"]
+    assert problems_of(packet) == []
+    size = len(canonical_json(packet))
+    assert problems_of(packet, max_bytes=-(-size * 1000 // 128)) == []
+    assert problems_of(packet, max_bytes=size * 1000 // 128 - 1)[-1][1] == "/recipients"
+
+
 @pytest.mark.parametrize("levels", [63, 64, 200, 900])
 def test_nesting_is_bounded_wherever_it_stands(levels: int) -> None:
     deep: Any = {}
