@@ -205,13 +205,14 @@ class Conflict(NegativeAnswer):
 class RecordRefused(Conflict):
     """An error for versions of which none counts.
 
-    version: the newest one.  reason: why it does not count.
+    version: the newest one.  reason: why it does not count.  position: of its record, if known.
     """
 
     default_advice = "`headrace sap-cache KEY --versions` lists them; `headrace verify` says more."
 
-    def __init__(self, message: str, version: int, reason: str) -> None:
+    def __init__(self, message: str, version: int, reason: str, position: str | None) -> None:
         super().__init__(message, "record_refused")
+        self.position = position
         self.version = version
         self.reason = reason
 

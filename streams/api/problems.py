@@ -143,7 +143,8 @@ def error_response(exc: HeadraceError) -> Response:
             return problem(404, exc.message, exc.rule)
         case RecordRefused():
             response = problem(409, exc.message, exc.rule)
-            return Response(409, response.body | {"version": exc.version, "reason": exc.reason})
+            refused = {"version": exc.version, "reason": exc.reason, "position": exc.position}
+            return Response(409, response.body | refused)
         case Conflict():
             return problem(409, exc.message, exc.rule)
         case OutputTooLarge():

@@ -15,6 +15,7 @@ from streams.access.sender import Sender
 from streams.engine.log import Log
 from streams.engine.processor import Processor
 from streams.processing.ingress import EnvelopeType, IngressTopic
+from streams.processing.log_check import LogCheck
 from streams.replay.checks import FactCheck, RowCheck
 from streams.replay.consistent_cut import ConsistentCut, LiveRows
 from streams.replay.fold.fold import Fold
@@ -37,6 +38,7 @@ class CommandSide:
     senders: the permitted senders of each of them.  rules: the closed sets of rule codes, by the
     name in the documents.  processors: in the order in which timers due at the same time fire.
     folds, checks, row_checks, total_checks: used by `verify` and `?as_of=`.
+    log_checks: run by the doctor.
     parked_tables: tables of commands that wait for other commands before they get a verdict or are
     logged.
     rule_numbers: more columns of the page on rules, by their headings: numbers by rule code.
@@ -53,6 +55,7 @@ class CommandSide:
     checks: Mapping[Topic, FactCheck]
     row_checks: Mapping[Table, RowCheck] = field(default_factory=dict)
     total_checks: tuple[TotalCheck, ...] = ()
+    log_checks: tuple[LogCheck, ...] = ()
     parked_tables: tuple[Table, ...] = ()
     rule_numbers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     load_files: Callable[[ServiceSettings], None] | None = None

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from streams.engine.certificates import check_trust
 from streams.engine.kafka import KafkaLog
+from streams.engine.log import Log
 from streams.errors import AccessDenied, HeadraceError, SettingsError, TlsFailed
 from streams.log.connecting import connect
 from streams.ops.broker import status
@@ -39,6 +40,7 @@ def kafka(settings: Settings) -> Iterator[Check]:
             yield ok("broker", f"cluster {log.cluster_id()} answers")
             yield broker_version(settings)
             yield from _check_topics(log, settings)
+            yield from check_records(log, settings.prefix)
         except HeadraceError as exc:
             yield failed("topics", exc)
 
@@ -81,6 +83,25 @@ def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Check]:
     if not differ and not missing:
         yield ok("topics", f"all {len(planned)} are there, with their partitions")
     yield _check_configs(log, settings)
+
+
+def check_records(log: Log, prefix: str) -> Iterator[Check]:
+    """Check the newest records of the tables of which a protocol can tell who wrote them."""
+    from streams.protocols.commands import COMMANDS
+
+    for check in (each for side in COMMANDS for each in side.log_checks):
+        try:
+            result = check.run(log, prefix)
+        except HeadraceError as exc:
+            yield failed(check.name, exc)
+            continue
+        message = f"{result.checked} newest {check.what} are as they were written"
+        if result.refused:
+            message = (
+                f"{result.refused} of the newest {check.what} are refused, the first at"
+                f" {result.first}: {result.reason}"
+            )
+        yield fail(check.name, message, check.advice) if result.refused else ok(check.name, message)
 
 
 def _check_configs(log: KafkaLog, settings: Settings) -> Check:

@@ -8,6 +8,7 @@ from streams.protocols.sap import checks, constitution, ingress, row_checks
 from streams.protocols.sap.cache import SapCacheProcessor
 from streams.protocols.sap.fold import FOLD
 from streams.protocols.sap.learning import SapLearningProcessor
+from streams.protocols.sap.newest_versions import NEWEST_VERSIONS
 from streams.protocols.sap.processor import SapProcessor, authorization
 from streams.protocols.sap.settings import SapSettings
 from streams.replay.checks import FactCheck, codes
@@ -40,5 +41,6 @@ SAP = CommandSide(
         SAP_HEURISTICS_TABLE: row_checks.heuristics,
     },
     total_checks=(row_checks.learning,),
+    log_checks=(NEWEST_VERSIONS,),
     load_files=_load_files,
 )

@@ -24,13 +24,17 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import position
+from streams.engine.refused_rows import PROCESS
 from streams.processing.envelope import partition_mismatch
 from streams.protocols.sap.constitution import constitution_of
+from streams.protocols.sap.counted_versions import HASH_MISMATCH
 from streams.protocols.sap.learning import aggregates, heuristics, playbooks
 from streams.protocols.sap.learning.heuristics import CapabilityCounts
+from streams.protocols.sap.row_hashes import has_its_hash
 from topology.declarations import Topic
 from topology.sap import (
     SAP_HEURISTICS_TABLE,
+    SAP_KNOWLEDGE,
     SAP_KNOWLEDGE_TABLE,
     SAP_LEARNING_BEST,
     SAP_LEARNING_CITATIONS,
@@ -143,7 +147,11 @@ def _fold(signal: AvroValue, version: int, ctx: ProcessorContext) -> None:
     row["heuristicsVersion"] = version
     ctx.rows(SAP_LEARNING_TABLE).put(key, row)
     books = ctx.rows(SAP_KNOWLEDGE_TABLE)
-    book = playbooks.version(books.get(key), row, best, signal)
+    known = books.get(key)
+    if known is not None and not has_its_hash(SAP_KNOWLEDGE, known):
+        PROCESS.count(SAP_KNOWLEDGE.name, HASH_MISMATCH, key)
+        known = None
+    book = playbooks.version(known, row, best, signal)
     if book is not None:
         books.put(key, book)
         playbooks.emit_source_edge(key, book, signal["at"], ctx.cause, ctx)

@@ -21,6 +21,7 @@ from streams.protocols.sap.counted_versions import (
     json_record,
     version_fault,
 )
+from streams.protocols.sap.row_hashes import hashed_json
 from streams.views.keys import key, number_at_end, texts_in
 from streams.views.pages import page_of, rows_of
 from streams.views.parse import QueryParams
@@ -44,6 +45,7 @@ class CachedVersion(NamedTuple):
     """A version in the view.
 
     record: SapCacheRecord as JSON, None if it is refused.  refusal: why it is, None if it counts.
+    position: of the record.
     holds: it counts, and it follows the version before it.
     """
 
@@ -52,6 +54,7 @@ class CachedVersion(NamedTuple):
     record: Json | None
     refusal: str | None
     holds: bool
+    position: str | None
 
 
 def newest_version(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
@@ -66,7 +69,7 @@ def newest_version(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
     if newest is None:
         first = records[0]
         message = f"version {first.number} of {cacheKey} is refused: {first.refusal}"
-        raise RecordRefused(message, first.number, first.refusal or "")
+        raise RecordRefused(message, first.number, first.refusal or "", first.position)
     return {
         **_with_age(newest, now),
         "versions": len(records),
@@ -125,8 +128,14 @@ def _check_versions(
             refusal = UNDECODABLE
         else:
             refusal = version_fault(cache_key, number, record, expected)
+        place = view.get("sap cache position", cache_key, number)
         following = CachedVersion(
-            cache_key, number, None if refusal else record, refusal, refusal is None
+            cache_key,
+            number,
+            None if refusal else record,
+            refusal,
+            refusal is None,
+            None if place is None else place.decode(),
         )
         cached.append(following)
     return _linked(cached[::-1])
@@ -179,18 +188,20 @@ def learning(view: ReadOnlyStore, params: QueryParams) -> Json:
 def heuristics(view: ReadOnlyStore, capability: str) -> Iterator[Json]:
     """Return every version, the first one first."""
     for _, row in view.scan(key("sap heuristics", capability)):
-        yield json_of(SAP_HEURISTICS, row)
+        value = hashed_json(SAP_HEURISTICS, row)
+        if value is not None:
+            yield value
 
 
 def _newest_heuristics(view: ReadOnlyStore, capability: str) -> Json | None:
-    for _, row in view.scan(key("sap heuristics", capability), reverse=True):
-        return json_of(SAP_HEURISTICS, row)
-    return None
+    rows = (row for _, row in view.scan(key("sap heuristics", capability), reverse=True))
+    values = (hashed_json(SAP_HEURISTICS, row) for row in rows)
+    return next((value for value in values if value is not None), None)
 
 
 def _playbook(view: ReadOnlyStore, row_key: tuple[str, str, str]) -> Json | None:
     row = view.get("sap knowledge", *row_key)
-    return None if row is None else json_of(SAP_KNOWLEDGE, row)
+    return None if row is None else hashed_json(SAP_KNOWLEDGE, row)
 
 
 def _with_means(value: Json) -> Json:

@@ -9,6 +9,7 @@
 | sap end, task                                | key of the outcome that closed it              |
 | sap verdict, task, when                      | SapCacheVerdict as on its topic                |
 | sap cache, cacheKey, version                 | SapCacheRecord as on its topic                 |
+| sap cache position, cacheKey, version        | position of its record                         |
 | sap stored, cacheKey, version                | recordSha256 of its `stored` verdict, or empty |
 | sap refused, cacheKey                        | how many writes of a version were refused      |
 | sap refused at, cacheKey, when               | empty; the key is that of the verdict          |
@@ -22,7 +23,7 @@ a territory, its part of the key is the empty text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 import orjson
@@ -130,16 +131,29 @@ def _versions(name: str) -> Apply:
     """Return what writes rows under an id and a version, each once."""
 
     def apply(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-        versions = []
-        for record in records:
-            version = _version_of(_name(record))
-            if version is None:
-                PROCESS.count(record.topic, KEY_MISMATCH, position(record))
-            else:
-                versions.append((key(name, *version), record))
-        put_once(rows, versions)
+        put_once(rows, [(key(name, *id), record) for id, record in _versioned(records)])
 
     return apply
+
+
+def _cached_versions(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    """Write versions, each once, and the position of the record that stands."""
+    versions = [(key("sap cache", *id), id, record) for id, record in _versioned(records)]
+    rows.load(row_key for row_key, _, _ in versions)
+    for row_key, id, record in reversed(versions):
+        if record.value is not None and rows.read(row_key) is None:
+            rows[key("sap cache position", *id)] = position(record).encode()
+    put_once(rows, [(row_key, record) for row_key, _, record in versions])
+
+
+def _versioned(records: Sequence[Record]) -> Iterator[tuple[tuple[str, int], Record]]:
+    """Yield the records whose key names an id and a version; count the others."""
+    for record in records:
+        version = _version_of(_name(record))
+        if version is None:
+            PROCESS.count(record.topic, KEY_MISMATCH, position(record))
+        else:
+            yield version, record
 
 
 def _version_of(row_name: str) -> tuple[str, int] | None:
@@ -167,7 +181,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
     SAP_ACKS.name: _acks,
     SAP_OUTCOMES.name: _outcomes,
     SAP_VERDICTS.name: _verdicts,
-    SAP_CACHE.name: _versions("sap cache"),
+    SAP_CACHE.name: _cached_versions,
     SAP_LEARNING.name: _learned("sap learning"),
     SAP_KNOWLEDGE.name: _learned("sap knowledge"),
     SAP_HEURISTICS.name: _versions("sap heuristics"),

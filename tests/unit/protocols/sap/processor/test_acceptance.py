@@ -11,11 +11,30 @@ import pytest
 from schemas.sap import cache_key
 from streams.engine.processor import AvroValue, Made
 from streams.protocols.sap.constitution import bind, constitution_of
+from streams.protocols.sap.learning.heuristics import chain_version
 from streams.protocols.sap.processor.tasks import newest
 from tests.unit.protocols.sap.processor.support import Bench, result, task, uuid
 from topology.sap import SAP_HEURISTICS_TABLE, SAP_INBOX, sap_version
 
 CAPABILITY = "report.summarise"
+
+
+def hashed_row(version: int, **members: object) -> AvroValue:
+    """Return a SapHeuristics row whose hash is right."""
+    row = {
+        "capability": CAPABILITY,
+        "version": version,
+        "extractorVersion": 0,
+        "volatileKeys": [],
+        "blockedKeys": [],
+        "thresholds": {},
+        "extraChecks": [],
+        "constitution": "1",
+        "basis_json": "{}",
+        "derivedAt": 0,
+        **members,
+    }
+    return chain_version(row, "sap.learning-signals/0/0", None)
 
 
 class Counting:
@@ -28,7 +47,7 @@ class Counting:
         self.asked += 1
         capability, version = key.split("/")
         assert capability == CAPABILITY
-        return {"version": int(version)} if 1 <= int(version) <= self.versions else None
+        return hashed_row(int(version)) if 1 <= int(version) <= self.versions else None
 
     def index(self, make: Callable[[], Made]) -> Made:
         raise AssertionError("it has no index")
@@ -46,16 +65,8 @@ def test_the_newest_version_is_found_by_a_few_questions(versions: int) -> None:
 
 
 def heuristics(bench: Bench, version: int = 1, **members: object) -> None:
-    row = {
-        "capability": CAPABILITY,
-        "version": version,
-        "extractorVersion": 0,
-        "volatileKeys": [],
-        "thresholds": {},
-        "extraChecks": [],
-        "constitution": constitution_of(bench.settings).label,
-        **members,
-    }
+    label = constitution_of(bench.settings).label
+    row = hashed_row(version, **{"constitution": label, **members})
     key = f"{CAPABILITY}/{sap_version(version)}"
     bench.copied.setdefault(SAP_HEURISTICS_TABLE.name, {})[key] = row
 
@@ -142,6 +153,17 @@ def test_what_is_only_observed_is_not_applied() -> None:
         [],
         {"heuristicsVersion": 0, "extractorVersion": 0, "thresholds": {}, "extraChecks": []},
     )
+
+
+def test_a_row_without_its_hash_is_absent() -> None:
+    bench = Bench()
+    heuristics(bench, extractorVersion=1)
+    heuristics(bench, 2, extractorVersion=2)
+    forged = bench.copied[SAP_HEURISTICS_TABLE.name][f"{CAPABILITY}/{sap_version(2)}"]
+    forged["volatileKeys"] = ["document"]
+    policy = accepted(bench)["policy"]
+    assert isinstance(policy, dict)
+    assert (policy["heuristicsVersion"], policy["extractorVersion"]) == (1, 1)
 
 
 def test_another_capabilitys_heuristics_do_not_count() -> None:

@@ -11,6 +11,7 @@ from streams.engine.records import Output
 from streams.protocols.sap.queries.knowledge import cached_versions
 from tests.unit.protocols.sap.queries.stage import SapInboxAgent, cached
 from tests.unit.views.bench import Bench
+from topology.keys import partition_of
 from topology.sap import SAP_CACHE, SAP_VERDICTS, sap_key, sap_version
 
 KEY = "ab" * 32
@@ -168,6 +169,8 @@ def test_a_forged_record_that_is_left_alone_is_refused(bench: Bench) -> None:
     answer = bench.get(f"/v1/sap/cache/{KEY}")
     assert (answer.status, answer.body["rule"]) == (409, "record_refused")
     assert (answer.body["version"], answer.body["reason"]) == (1, "hash_mismatch")
+    partition = partition_of(sap_key(KEY, sap_version(1)).encode(), 2)
+    assert answer.body["position"] == f"{SAP_CACHE.name}/{partition}/0"
     (version,) = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
     assert version == {"version": 1, "verified": False, "refused": "hash_mismatch"}
 
@@ -206,7 +209,8 @@ def test_bytes_that_are_no_record_are_refused(bench: Bench) -> None:
     bench.log.append([Output(SAP_CACHE.name, sap_key(KEY, sap_version(1)).encode(), noise)])
     written(bench, one, one["recordSha256"])
     bench.view.catch_up(0)
-    assert bench.get(f"/v1/sap/cache/{KEY}").body["reason"] == "undecodable"
+    answer = bench.get(f"/v1/sap/cache/{KEY}")
+    assert answer.body["reason"] == "undecodable"
 
 
 def test_a_missing_record_is_found(bench: Bench) -> None:

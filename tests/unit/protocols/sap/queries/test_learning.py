@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from schemas import encode, from_json
+from schemas import encode, from_json, sap
 from streams.engine.records import Output
+from streams.protocols.sap.queries.knowledge import heuristics
 from tests.unit.protocols.saop.queries.stage import items
 from tests.unit.protocols.sap.queries.stage import SapInboxAgent, cached, signal, task
 from tests.unit.views.bench import Bench
@@ -48,7 +49,7 @@ def sums(capability: str, territory: str | None, fingerprint: str, **more: Any) 
 
 
 def playbook(capability: str, territory: str | None, fingerprint: str) -> Json:
-    return {
+    value: Json = {
         "capability": capability,
         "territory": territory,
         "fingerprint": fingerprint,
@@ -67,12 +68,12 @@ def playbook(capability: str, territory: str | None, fingerprint: str) -> Json:
         "nextActions": [],
         "heuristicsVersion": 0,
         "at": AT,
-        "sha256": "0" * 64,
     }
+    return {**value, "sha256": sap.record_sha256(value, "sha256")}
 
 
 def derived(capability: str, version: int) -> Json:
-    return {
+    value: Json = {
         "capability": capability,
         "version": version,
         "extractorVersion": 0,
@@ -85,8 +86,8 @@ def derived(capability: str, version: int) -> Json:
         "derivedAt": AT,
         "cause": "sap.learning-signals/0/1",
         "previousSha256": "0" * 64,
-        "sha256": "1" * 64,
     }
+    return {**value, "sha256": sap.record_sha256(value, "sha256")}
 
 
 def written(bench: Bench, topic: Topic, *values: Json) -> None:
@@ -156,6 +157,16 @@ def test_means_and_the_playbook_are_added(bench: Bench) -> None:
     more = {"metrics": metrics, "ratings": {**ratings, "mean": 4.5}}
     assert first == {**row, **more, "playbook": playbook("a.b", None, "e0.1")}
     assert (second["playbook"], second["ratings"]["mean"]) == (None, None)
+
+
+def test_rows_without_their_hash_are_absent(bench: Bench) -> None:
+    written(bench, SAP_LEARNING, sums("a.b", None, "e0.1"))
+    written(bench, SAP_KNOWLEDGE, {**playbook("a.b", None, "e0.1"), "samples": 99})
+    written(bench, SAP_HEURISTICS, derived("a.b", 1), {**derived("a.b", 2), "thresholds": {"p": 0}})
+    page = bench.look("/v1/sap/learning")
+    assert page["items"][0]["playbook"] is None
+    assert [each["version"] for each in page["heuristics"]] == [1]
+    assert [each["version"] for each in heuristics(bench.view, "a.b")] == [1]
 
 
 def test_the_newest_heuristics_of_the_capabilities_shown(learned: Bench) -> None:
