@@ -64,10 +64,10 @@ def command(applies: bool, as_script: bool, as_json: bool, **named: tuple[str, .
         _apply(settings, [acl for grant in grants for acl in grant.acls()])
     elif as_script:
         for line in script(grants, settings.bootstrap or "localhost:9092"):
-            click.echo(line)
+            common.echo(line)
     elif as_json:
         for grant in grants:
-            click.echo(common.json_line({"principal": grant.principal, **grant.what._asdict()}))
+            common.echo(common.json_line({"principal": grant.principal, **grant.what._asdict()}))
     else:
         rows = [(g.principal, *g.what[:4], ", ".join(g.what.operations)) for g in grants]
         titles = ("principal", "role", "resource", "pattern", "name", "operations")
@@ -80,4 +80,4 @@ def _apply(settings: Settings, acls: list[Any]) -> None:
         existing = admin.acls(acls)
         missing = [acl for acl in dict.fromkeys(acls) if acl not in existing]
         admin.add_acls(missing)
-    click.echo(f"{len(missing)} ACLs added, {len(existing)} were there")
+    common.echo(f"{len(missing)} ACLs added, {len(existing)} were there")

@@ -36,7 +36,7 @@ def run_broker(detach: bool) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = broker.run(Settings.load(), foreground=not detach, progress=_print_status)
     if status.running:
-        click.echo(status.bootstrap)
+        common.echo(status.bootstrap)
 
 
 @command.command("stop")
@@ -86,4 +86,4 @@ def show_status(ctx: click.Context, as_json: bool) -> None:
 
 
 def _print_status(text: str) -> None:
-    click.echo(text, err=True)
+    common.echo(text, err=True)

@@ -37,11 +37,11 @@ def show_json(value: Any, out: Path | None = None) -> None:
     out: write the same text to this file too, and say so on stderr.
     """
     text = json_text(value)
-    click.echo(text)
+    echo_block(text)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text + "\n", encoding="utf-8")
-        click.echo(f"wrote {out}", err=True)
+        echo(f"wrote {out}", err=True)
 
 
 def read_value(path: Path, not_json: str = "json_invalid") -> Any:
@@ -117,16 +117,24 @@ def printable(text: str, keep: str = "") -> str:
     return _UNPRINTABLE.sub(escaped, text)
 
 
-def echo(text: object = "", *, err: bool = False) -> None:
-    """Print lines that may contain what others sent, its control characters escaped."""
-    click.echo(printable(str(text), LINES), err=err)
+def echo(line: object = "", *, err: bool = False) -> None:
+    """Print one line that may contain what others sent, its control characters escaped.
+
+    These include line breaks: what others sent cannot look like a further line of ours.
+    """
+    click.echo(printable(str(line)), err=err)
+
+
+def echo_block(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines whose line breaks are ours, or belong to one value."""
+    click.echo(printable(text, LINES), err=err)
 
 
 def show_members(members: Mapping[str, Any], indent: int = 0) -> None:
     """Print one member per line; values that are not strings are printed as compact JSON."""
-    width = max(map(len, members), default=0)
+    width = max((len(printable(name)) for name in members), default=0)
     for name, value in members.items():
-        click.echo(f"{'':{indent}}{printable(name):<{width}}  {printable(_render(value), LINES)}")
+        echo(f"{'':{indent}}{printable(name):<{width}}  {_render(value)}")
 
 
 def _render(value: Any) -> str:

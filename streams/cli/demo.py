@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import click
 
+from streams.cli import common
 from streams.errors import StateLocked, UsageError
 from streams.settings import Settings
 
@@ -34,7 +35,7 @@ def command() -> None:
         )
     with _demo_system(settings) as (system_settings, url):
         _run_demo(system_settings, url)
-    click.echo(f"Done after {time.monotonic() - started_s:.1f} s in all.")
+    common.echo(f"Done after {time.monotonic() - started_s:.1f} s in all.")
 
 
 @contextmanager
@@ -67,14 +68,13 @@ def _has_worker(settings: Settings) -> bool:
 
 
 def _run_demo(settings: Settings, url: str) -> None:
-    from streams.cli import common
     from streams.demo import DemoContext, HttpSystemClient, tell
 
     with common.connect(settings) as log, closing(HttpSystemClient(url)) as client:
-        ctx = DemoContext(client, log, settings, click.echo)
-        click.echo(f"Session {ctx.session} on {settings.bootstrap}, over {url}")
+        ctx = DemoContext(client, log, settings, common.echo_block)
+        common.echo(f"Session {ctx.session} on {settings.bootstrap}, over {url}")
         tell(ctx)
 
 
 def _print_status(text: str) -> None:
-    click.echo(text, err=True)
+    common.echo(text, err=True)

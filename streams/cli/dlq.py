@@ -40,10 +40,10 @@ def show_groups(as_json: bool) -> None:
         rows = groups(log, settings.prefix)
     if as_json:
         for group in rows:
-            click.echo(common.json_line(group))
+            common.echo(common.json_line(group))
         return
     if not rows:
-        click.echo("no dead letters")
+        common.echo("no dead letters")
         return
     titles = ("topic", "code", "count", "last", "position", "message")
     common.show_table(titles, [tuple(group[title] for title in titles) for group in rows])

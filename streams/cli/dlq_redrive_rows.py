@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
 from streams.cli import common
 from streams.engine.log import Log
 from streams.ops.redrive import (
@@ -96,10 +94,10 @@ def show(rows: Iterator[Row], as_json: bool) -> bool:
     for row in rows:
         counts[row.outcome] += 1
         clean = clean and not row.needs_attention
-        click.echo(common.json_line(_json(row)) if as_json else _line(row))
+        common.echo(common.json_line(_json(row)) if as_json else _line(row))
     if not as_json:
         total = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-        click.echo(total or "no dead letters")
+        common.echo(total or "no dead letters")
     return clean
 
 

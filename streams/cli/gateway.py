@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from streams.cli import common
 from streams.settings import Settings
 
 
@@ -56,4 +57,4 @@ def command(wait: float, **overrides: Any) -> None:
 
 
 def _print_url(url: str) -> None:
-    click.echo(f"gateway {url}")
+    common.echo(f"gateway {url}")

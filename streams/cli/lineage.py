@@ -63,7 +63,7 @@ def command(form: str, **params: Any) -> None:
     if form == "json":
         common.show_json(page)
         return
-    common.echo(DRAWINGS[form](page))
+    common.echo_block(DRAWINGS[form](page))
     if page["next"] is not None:
         common.echo(f"more with --cursor {page['next']}", err=True)
     elif page["cut"] is not None:

@@ -63,7 +63,7 @@ def show(
 def show_next(cursor: str | None) -> None:
     """Print on stderr how to get the next page, if there is one."""
     if cursor is not None:
-        click.echo(f"more with --cursor {cursor}", err=True)
+        common.echo(f"more with --cursor {cursor}", err=True)
 
 
 def show_items(table_columns: tuple[Column, ...], items: Iterable[Any]) -> None:

@@ -49,7 +49,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
 
     settings = settings_of(sets, partitions)
     for output in play(file, settings):
-        click.echo(common.json_line(output))
+        common.echo(common.json_line(output))
 
 
 def settings_of(sets: tuple[str, ...], partitions: int | None) -> Settings:

@@ -66,7 +66,7 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
     outputs = encode_values(topic, file.read(), settings)
     with common.connect(settings) as log:
         for position in count_items(produce(log, outputs, rate), "send", len(outputs)):
-            click.echo(position)
+            common.echo(position)
 
 
 def _send_pulses(
@@ -88,9 +88,9 @@ def _send_pulses(
                 time.sleep(max(0.0, started_s + number / rate - time.monotonic()))
             pending.append(log.submit([output]))
             while pending and (pending[0].done() or len(pending) > _MAX_PENDING):
-                click.echo(position(pending.popleft().result()[0]))
+                common.echo(position(pending.popleft().result()[0]))
         for future in pending:
-            click.echo(position(future.result()[0]))
+            common.echo(position(future.result()[0]))
 
 
 def output_lines(

@@ -64,7 +64,7 @@ def sqlite(ctx: click.Context, db: Path, once: bool, accept_gap: bool) -> None:
 
 
 def _print_status(line: str) -> None:
-    click.echo(line, err=True)
+    common.echo(line, err=True)
 
 
 class _ProgressReporter:

@@ -64,9 +64,9 @@ def command(
         try:
             with common.interrupts() as interrupted:
                 for observation in tail.follow(until_end, interrupted.is_set):
-                    click.echo(show(observation))
+                    common.echo(show(observation))
         finally:
-            click.echo(f"cursor {tail.cursor()}", err=True)
+            common.echo(f"cursor {tail.cursor()}", err=True)
             tail.close()
     if interrupted.is_set():
         ctx.exit(INTERRUPTED)

@@ -83,7 +83,9 @@ def new(
     token, entry = new_token(principal, frozenset(map(Role, roles)), _parse_time(expires))
     if add:
         _append(entry, _token_file(file))  # first: never show a token that is in no file
-    click.echo(token if add else f"{token}\n{entry.line()}")
+    common.echo(token)
+    if not add:
+        common.echo(entry.line())
 
 
 @command.command("list")

@@ -41,9 +41,9 @@ def create() -> None:
 
     settings = Settings.load()
     with common.connect(settings) as log:
-        register_schemas(settings, click.echo)
+        register_schemas(settings, common.echo)
         for topic in create_topics(log, settings):
-            click.echo(topic.name)
+            common.echo(topic.name)
 
 
 @command.command("list")
@@ -62,7 +62,7 @@ def show_all(as_json: bool) -> None:
         members = [_row(planned) for planned in plan(log, settings)]
     if as_json:
         for row in members:
-            click.echo(common.json_line(row))
+            common.echo(common.json_line(row))
         return
     titles = ("name", "kind", "standing", "partitions", "found")
     rows = [tuple("-" if row[t] is None else row[t] for t in titles) for row in members]
@@ -184,7 +184,7 @@ def adopt(dry_run: bool, public_keys: tuple[Path, ...]) -> None:
     files = public_keys or tuple(filter(None, [settings.audit_public_key]))
     with common.connect(settings) as log:
         for adoption in adopt_topics(log, settings, keys_of(files), dry_run=dry_run):
-            click.echo(common.json_line(adoption._asdict()))
+            common.echo(common.json_line(adoption._asdict()))
 
 
 def _row(planned: PlannedTopic) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from streams.cli import common
 from streams.settings import Settings
 
 _CHECK_S = 0.2
@@ -33,12 +34,12 @@ def command() -> None:
     try:
         with running_system(settings, _print_status) as system:
             _print_status(f"ready after {time.monotonic() - started_s:.1f} s")
-            click.echo(f"kafka    {system.settings.bootstrap}")
-            click.echo(f"gateway  {system.url}")
-            click.echo(f"state    {settings.state_dir.absolute()}")
+            common.echo(f"kafka    {system.settings.bootstrap}")
+            common.echo(f"gateway  {system.url}")
+            common.echo(f"state    {settings.state_dir.absolute()}")
             for part in (system.worker, system.gateway):
-                click.echo(f"{part.name:<8} process {part.pid}, log {part.log}")
-            click.echo("Send packets with `headrace send apc.packets FILE`; Ctrl-C stops all.")
+                common.echo(f"{part.name:<8} process {part.pid}, log {part.log}")
+            common.echo("Send packets with `headrace send apc.packets FILE`; Ctrl-C stops all.")
             while True:
                 system.check()
                 time.sleep(_CHECK_S)
@@ -47,4 +48,4 @@ def command() -> None:
 
 
 def _print_status(text: str) -> None:
-    click.echo(text, err=True)
+    common.echo(text, err=True)

@@ -108,7 +108,7 @@ def events(id: str, at: int | None, as_json: bool, **params: Any) -> None:
     lists.show_items(_EVENT, answer["events"])
     lists.show_next(answer["cursor"])
     if at is not None:
-        click.echo()
+        common.echo()
         common.show_members({"version": at, **answer["state"]})
 
 

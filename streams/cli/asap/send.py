@@ -124,7 +124,7 @@ def put(file: BinaryIO) -> None:
     outputs = encode_values(ASAP_MANIFESTS.name, file.read(), settings)
     with common.connect(settings) as log:
         for position in produce(log, outputs, None):
-            click.echo(position)
+            common.echo(position)
 
 
 @click.command("key")
@@ -149,7 +149,7 @@ def key(file: Path) -> None:
     if record_key == prepared.value["id"] and value.get("id") is None:
         message = "The envelope has no id, which is its key."
         raise InvalidInput([Problem(rules.MALFORMED_ENVELOPE.code, "/id", message)])
-    click.echo(record_key)
+    common.echo(record_key)
 
 
 @click.command("schemas")
@@ -164,7 +164,7 @@ def schemas(directory: Path) -> None:
     from schemas.asap import export_all_schemas
 
     for path in export_all_schemas(directory):
-        click.echo(path)
+        common.echo(path)
 
 
 COMMANDS: tuple[click.Command, ...] = (request, manifest, key, schemas)

@@ -136,7 +136,8 @@ def _show(answer: Any) -> None:
 
 
 def _show_command(each: Any, constitution: str) -> None:
-    common.echo(f"\n{each['subject'].lower()} {each['position'] or '-'} at {each['at']}")
+    common.echo()
+    common.echo(f"{each['subject'].lower()} {each['position'] or '-'} at {each['at']}")
     for check in each["checks"]:
         common.echo(f"  {check['check']:<22}{check['outcome']}")
         if check.get("reason"):
@@ -165,7 +166,8 @@ def _show_evaluation(evaluation: Any, constitution: str) -> None:
 
 def _show_lookup(verdict: Any) -> None:
     leads = ", leads" if verdict["leader"] else ""
-    common.echo(f"\ncache {verdict['verdict']}{leads} at {verdict['at']}: {verdict['reason']}")
+    common.echo()
+    common.echo(f"cache {verdict['verdict']}{leads} at {verdict['at']}: {verdict['reason']}")
     for each in verdict["candidates"]:
         fresh = "fresh" if each["fresh"] else "stale"
         aligned = "" if each["alignment"] is None else f", {each['alignment']}"
@@ -179,8 +181,9 @@ def _show_lookup(verdict: Any) -> None:
 
 
 def _show_outcome(outcome: Any) -> None:
+    common.echo()
     common.echo(
-        f"\noutcome {outcome['seq']}: {outcome['status']}, {outcome['alignment']},"
+        f"outcome {outcome['seq']}: {outcome['status']}, {outcome['alignment']},"
         f" rule {outcome['rule']}, of {outcome['cause']}"
     )
     if outcome["error"]:

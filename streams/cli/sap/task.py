@@ -62,7 +62,7 @@ def command(
         answer = task(view, task_id)
     _show(answer, as_json)
     if not ended:
-        click.echo(f"after {wait_s:g} s it is still {answer['state'] or 'unknown'}", err=True)
+        common.echo(f"after {wait_s:g} s it is still {answer['state'] or 'unknown'}", err=True)
         ctx.exit(1)
 
 
@@ -71,7 +71,7 @@ def _show(answer: Any, as_json: bool) -> None:
         common.show_json(answer)
         return
     common.show_members({k: v for k, v in answer.items() if k not in _LISTS})
-    click.echo()
+    common.echo()
     common.show_table(_TITLES, [*map(_ack, answer["acks"]), *map(_outcome, answer["outcomes"])])
 
 

@@ -50,7 +50,7 @@ def call(
     )
     call_params = {**params, "runId": run_id, **_omit_empty(context=context)}
     wait = {} if call_options["wait"] is None else {"Prefer": f"wait={call_options['wait']}"}
-    click.echo(run_id, err=True)
+    common.echo(run_id, err=True)
     with open_rpc(Settings.load()) as ask:
         result = result_of(ctx, ask(method, call_params, wait))
     common.show_json(result)

@@ -41,7 +41,7 @@ class SummitCommand(click.Command):
 
 def fail(ctx: click.Context, text: str, code: int) -> NoReturn:
     """Print one line on stderr and exit."""
-    click.echo(f"headrace: {text}", err=True)
+    common.echo(f"headrace: {text}", err=True)
     ctx.exit(code)
 
 

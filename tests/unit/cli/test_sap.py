@@ -167,7 +167,7 @@ def test_what_was_learned(done: Bench) -> None:
 
 
 def test_what_was_derived_and_why(bench: Bench) -> None:
-    second = {**derived("a.b", 2), "thresholds": {}, "extraChecks": ["no_pii"]}
+    second = derived("a.b", 2, thresholds={}, extraChecks=["no_pii"])
     written(bench, SAP_HEURISTICS, derived("a.b", 1), second)
     items = json.loads(run("sap-learning", "a.b", "--heuristics", "--json").stdout)["items"]
     assert [each["changed"] for each in items] == [

@@ -72,7 +72,7 @@ def playbook(capability: str, territory: str | None, fingerprint: str) -> Json:
     return {**value, "sha256": sap.record_sha256(value, "sha256")}
 
 
-def derived(capability: str, version: int) -> Json:
+def derived(capability: str, version: int, **more: Any) -> Json:
     value: Json = {
         "capability": capability,
         "version": version,
@@ -86,6 +86,7 @@ def derived(capability: str, version: int) -> Json:
         "derivedAt": AT,
         "cause": "sap.learning-signals/0/1",
         "previousSha256": "0" * 64,
+        **more,
     }
     return {**value, "sha256": sap.record_sha256(value, "sha256")}
 
