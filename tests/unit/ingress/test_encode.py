@@ -80,8 +80,10 @@ def test_the_largest_packet_is_a_setting() -> None:
 
 
 def test_the_largest_record_is_a_setting() -> None:
+    pulse = {"type": "SANDBOX_PULSE", "line": "t" * 2000, "masked": False}
+    event = transition() | {"payload": {**pulse, "timestamp": "2026-01-01T00:00:00Z"}}
     with pytest.raises(OutputTooLarge):
-        produced("rtes.raw", transition(task_id="t" * 2000), Settings(max_record_bytes=1024))
+        produced("rtes.raw", event, Settings(max_record_bytes=1024))
 
 
 def test_unknown_keys_and_the_origin_of_an_event_are_dropped_and_counted() -> None:
