@@ -200,9 +200,9 @@ def _size_problems(packet: dict[str, Any], max_bytes: int, suspect: bool) -> lis
     if _too_deep(packet, suspect):
         message = f"The packet is nested more than {MAX_NESTING} deep."
         problems.append(Problem("packet_too_large", "", message))
-    copies, most = _count_recipients(packet), MAX_DELIVERIES * max_bytes
+    copies, max_total = _count_recipients(packet), MAX_DELIVERIES * max_bytes
     try:
-        size = _size(packet, min(max_bytes, most // copies))
+        size = _size(packet, min(max_bytes, max_total // copies))
     except UnicodeEncodeError:
         return [*problems, Problem("json_invalid", "", "A string has a lone surrogate.")]
     except (ValueError, RecursionError, TypeError):
@@ -210,10 +210,10 @@ def _size_problems(packet: dict[str, Any], max_bytes: int, suspect: bool) -> lis
     if size > max_bytes and not problems:
         message = f"The packet is {size} bytes of canonical JSON, more than {max_bytes}."
         problems.append(Problem("packet_too_large", "", message))
-    if size * copies > most:
+    if size * copies > max_total:
         message = (
             f"The packet is {size} bytes of canonical JSON for each of {copies} recipients, more"
-            f" than {most} bytes."
+            f" than {max_total} bytes."
         )
         problems.append(Problem("packet_too_large", "/recipients", message))
     return problems

@@ -27,4 +27,5 @@ def test_each_bound_names_its_tests(row: list[str]) -> None:
 
 def test_it_names_settings_that_exist() -> None:
     names = {f"{PREFIX}{field.name.upper()}" for field in fields(Settings)}
+    names |= {f"{name}_FILE" for name in names}
     assert set(re.findall(rf"`({PREFIX}\w+)`", TEXT)) <= names
