@@ -114,18 +114,16 @@ def test_below_the_least_in_sync_workers_wait_and_then_go_on(
 def test_a_broker_that_freezes_and_wakes_as_a_leader_of_old_changes_nothing(
     brokers: ThreeBrokers, cluster: Cluster, dice: random.Random
 ) -> None:
-    count = 30_000
-    cluster.send_counts(count, dice)
-    wait_in_sync(brokers, names(cluster), REPLICAS)
     facts = cluster.tail(FACTS)
     worker = cluster.start("only", BATCH="20")
-    for victim in dice.sample(BROKERS, 2):
-        facts.until(facts.poll() + dice.randrange(1, 3000), _LONG_S)
-        wait_in_sync(brokers, INTERNAL, REPLICAS)
-        brokers.freeze(victim)
-        facts.until(facts.poll() + 1, _LONG_S)
-        brokers.thaw(victim)
-        wait_in_sync(brokers, names(cluster), REPLICAS)
+    with cluster.trickle(dice):
+        for victim in dice.sample(BROKERS, 2):
+            facts.until(facts.poll() + dice.randrange(1, 3000), _LONG_S)
+            wait_in_sync(brokers, [*names(cluster), *INTERNAL], REPLICAS)
+            brokers.freeze(victim)
+            facts.until(facts.poll() + 1, _LONG_S)
+            brokers.thaw(victim)
+        facts.until(facts.poll() + 1000, _LONG_S)
     cluster.drain(patience_s=_LONG_S)
     assert worker.running
     worker.end()

@@ -155,7 +155,7 @@ class ThreeBrokers:
         """Wake and start the brokers that a test has left frozen or dead."""
         for name, node in self._brokers.items():
             if node.running:
-                node.signal(signal.SIGCONT)
+                self.thaw(name)
             else:
                 self.restart(name)
 
