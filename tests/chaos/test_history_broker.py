@@ -14,7 +14,9 @@ import pytest
 
 from streams.engine.records import Output
 from streams.errors import BrokerUnavailable
+from streams.view_store.view import View
 from tests.chaos.test_broker_away import PrivateBroker
+from tests.e2e.environment import Worker
 from tests.history.anomalies import render_violations
 from tests.history.clients import PACKETS, Clients
 from tests.history.site import INPUTS, Site
@@ -100,6 +102,17 @@ def _counted(outputs: Iterable[Output]) -> Counter[Sent]:
     return Counter((one.topic, one.key, one.value) for one in outputs)
 
 
+def check_whole(site: Site, clients: Clients, view: View, workers: Sequence[Worker]) -> None:
+    """End the workers, which have survived, and check the history of all protocols."""
+    for worker in workers:
+        assert worker.running, worker.text()[-3000:]
+        worker.end()
+    violations = site.report(clients, view)
+    assert violations == [], render_violations(violations)
+    assert unaccounted(site, clients) == Counter()
+    assert site.unused() == []
+
+
 @pytest.mark.timeout(600)
 def test_a_mixed_history_is_whole_though_the_broker_is_killed_amid_it(
     private: PrivateBroker, tmp_path: Path, dice: random.Random
@@ -115,10 +128,4 @@ def test_a_mixed_history_is_whole_though_the_broker_is_killed_amid_it(
             view.catch_up(120)
             kills.while_deciding(dice.randrange(1, PACKETS // 2))
             site.settle(clients)
-        for worker in workers:
-            assert worker.running, worker.text()[-3000:]
-            worker.end()
-        violations = site.report(clients, view)
-        assert violations == [], render_violations(violations)
-        assert unaccounted(site, clients) == Counter()
-        assert site.unused() == []
+        check_whole(site, clients, view, workers)

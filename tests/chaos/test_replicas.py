@@ -5,7 +5,6 @@ is lost.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -16,9 +15,8 @@ from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import PARTITIONS, Cluster
-from tests.chaos.test_history_broker import unaccounted
+from tests.chaos.test_history_broker import check_whole
 from tests.chaos.three_brokers import BROKERS, MIN_IN_SYNC, REPLICAS, ThreeBrokers, three_brokers
-from tests.history.anomalies import render_violations
 from tests.history.clients import PACKETS, Clients
 from tests.history.site import INPUTS, Site
 from tests.processes import wait_for
@@ -180,13 +178,7 @@ def test_a_mixed_history_is_whole_though_one_broker_freezes_and_another_dies(
             view.catch_up(_LONG_S)
             failures.kill(other, dice.randrange(1, PACKETS // 2))
             site.settle(clients)
-        for worker in workers:
-            assert worker.running, worker.text()[-3000:]
-            worker.end()
-        violations = site.report(clients, view)
-        assert violations == [], render_violations(violations)
-        assert unaccounted(site, clients) == Counter()
-        assert site.unused() == []
+        check_whole(site, clients, view, workers)
 
 
 def test_topics_are_created_with_the_replicas_that_are_set(
