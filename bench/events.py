@@ -38,7 +38,7 @@ AT_ONCE = 1000
 SEED = 7
 
 
-def said(topic: Topic, count: int) -> list[Output]:
+def make_outputs(topic: Topic, count: int) -> list[Output]:
     """Return what agents send to one topic."""
     made = Outputs("")
     records = (
@@ -73,8 +73,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(parser, arguments, {"records": 2000, "rounds": 1})
     kinds = {
         "packets": outputs(options.records, ""),
-        "events": said(RTES_RAW, options.records),
-        "turns": said(SAOP_TURNS, options.records),
+        "events": make_outputs(RTES_RAW, options.records),
+        "turns": make_outputs(SAOP_TURNS, options.records),
     }
     gc.collect()
     gc.freeze()

@@ -28,7 +28,7 @@ import confluent_kafka as ck
 
 from bench import packets, sap
 from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_ready, worker
-from bench.events import said
+from bench.events import make_outputs
 from bench.results import Kept, kept, parse
 from bench.soak_plot import draw
 from bench.summit import AGENT, AGENT_PROCESS, inputs, wait_agent
@@ -77,8 +77,8 @@ def traffic(env: Bench, count: int) -> Iterator[Output]:
     """Yield records without end, in the shares of PER_CYCLE."""
     made = {
         "apc": iter(packets.outputs(count, env.settings.prefix)),
-        "rtes": iter(_renamed(env, said(RTES_RAW, count))),
-        "saop": iter(_renamed(env, said(SAOP_TURNS, count))),
+        "rtes": iter(_renamed(env, make_outputs(RTES_RAW, count))),
+        "saop": iter(_renamed(env, make_outputs(SAOP_TURNS, count))),
         "sap": _sap(env),
         "asap": _asap(env),
         "summit": _summit(env),

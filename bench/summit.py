@@ -104,7 +104,7 @@ async def register(env: Bench) -> None:
         await hr.register(manifest_of(AGENT))
 
 
-def judged(calls: int) -> Rate:
+def measure_verdicts(calls: int) -> Rate:
     with bench() as env:
         with worker(env, WORKER, "worker"):
             wait_ready(env, "worker")
@@ -140,7 +140,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(parser, arguments, {"seconds": 3, "warm_up": 3, "calls": 500})
     with kept("summit", __doc__, options) as runs:
         latencies(runs, options)
-        note(runs, "judged", judged(options.calls))
+        note(runs, "judged", measure_verdicts(options.calls))
         note(runs, "whole", whole(options.calls))
 
 
