@@ -11,6 +11,7 @@ from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import Problem
 from streams.access.callers import Caller, Role
 from streams.api.problems import Response
+from streams.engine.log import Log
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.replay.as_of.overlay import Rows
@@ -39,6 +40,7 @@ class Call:
 
     view: the rows that a query reads.  body: JSON text or a value.  now: ms since the epoch.
     caller: the principal of the token; None where there are no tokens.
+    log: for queries that read records or offsets; None where a response is not read from the log.
     """
 
     view: ReadOnlyStore
@@ -48,6 +50,7 @@ class Call:
     params: QueryParams
     body: Any = None
     caller: Caller | None = None
+    log: Log | None = None
 
     def value(self) -> Any:
         """Return the parsed body.  Raises InvalidInput if it is not JSON."""

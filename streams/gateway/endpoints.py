@@ -114,7 +114,14 @@ def _run_query(gateway: Gateway, matched: MatchedRoute, query: Query) -> Respons
 
 def _make_call(gateway: Gateway, matched: MatchedRoute, view: Any, body: bytes | None) -> Call:
     return Call(
-        view, gateway.settings, gateway.clock(), matched.ids, matched.params, body, get_caller()
+        view,
+        gateway.settings,
+        gateway.clock(),
+        matched.ids,
+        matched.params,
+        body,
+        get_caller(),
+        gateway.log,
     )
 
 

@@ -79,7 +79,15 @@ class Routes:
             partitions = {topic.name: topic.partitions for topic in self.log.topics().values()}
             check_after(matched.after, self.settings.prefix, partitions)
             self.view.wait(matched.after, self.wait_s)
-        call = Call(self.view, self.settings, self.clock(), matched.ids, matched.params, body)
+        call = Call(
+            self.view,
+            self.settings,
+            self.clock(),
+            matched.ids,
+            matched.params,
+            body,
+            log=self.log,
+        )
         if isinstance(action, SyncCommand):
             return self._run_order(action, call, headers)
         if isinstance(action, ReplaceCommand):
