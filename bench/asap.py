@@ -2,7 +2,7 @@
 
 python -m bench.asap [--rate N] [--seconds N] [--clients N] [--each N]
 The server in process echoes; on the log a TaskRequest is answered once it is decided.  Requests of
-one client are due at fixed times, on a connection that is kept.  Targets at the 95th percentile:
+one client are due at fixed times, on a persistent connection.  Targets at the 95th percentile:
 10 ms in process, 50 ms on the log.  `clients` send one request after the other, all at once, and
 each reply is checked to be its own.
 """
@@ -22,7 +22,7 @@ import uvloop
 
 from bench.cluster import WARM_UP_S, bench, percentile, wait_ready, worker
 from bench.gateway import gateway_url
-from bench.results import Kept, kept, parse
+from bench.results import Recorder, parse, record_runs
 from schemas.asap import (
     Capability,
     Endpoint,
@@ -109,7 +109,7 @@ def _check(of: Envelope, reply: Envelope) -> None:
         raise RuntimeError(f"the reply {reply.id} is not one to {of.id}")
 
 
-def measure(runs: Kept, name: str, url: str, options: argparse.Namespace) -> None:
+def measure(runs: Recorder, name: str, url: str, options: argparse.Namespace) -> None:
     uvloop.run(steady(url, options.rate, options.warm_up))
     took = uvloop.run(steady(url, options.rate, options.seconds))
     shares = {f"p{share}_ms": percentile(took, share / 100) for share in (50, 95, 99)}
@@ -135,13 +135,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     quick = {"seconds": 3, "warm_up": 2, "clients": 20, "each": 5}
     options = parse(parser, arguments, quick)
-    with kept("asap", __doc__, options) as runs:
+    with record_runs("asap", __doc__, options) as runs:
         with echo_server() as url:
             measure(runs, "in process", url, options)
         on_the_log(runs, options)
 
 
-def on_the_log(runs: Kept, options: argparse.Namespace) -> None:
+def on_the_log(runs: Recorder, options: argparse.Namespace) -> None:
     listen = "streams.cli gateway --listen 127.0.0.1:0"
     with (
         bench() as env,

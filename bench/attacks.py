@@ -12,12 +12,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import re
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,15 +29,18 @@ import confluent_kafka as ck
 from bench.cluster import Bench, Worker, bench, broker, percentile, wait_ready, worker
 from bench.gateway import Client, gateway_url
 from bench.packets import outputs, packets
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from streams.settings import Settings
 from topology.apc import APC_EVENTS, APC_PACKETS
-from topology.core import RTES_RAW
 from topology.declarations import Topic
+from topology.saop import RTES_EVENTS
 
 OPEN_FILES = "bench.limited --open-files 1024"
 LONG_S = 30.0
 MIB = 1024 * 1024
+EXAMPLES = Path(__file__).resolve().parents[1] / "schemas" / "examples"
+MANIFEST = EXAMPLES / "summit" / "manifests" / "minimal.json"
+EVENT = EXAMPLES / "rtes" / "thought_stream.json"
 
 
 class Target(NamedTuple):
@@ -49,77 +55,80 @@ class Target(NamedTuple):
 
     def produce(self, topic: Topic, key: bytes, value: bytes, **config: object) -> None:
         """Write past the gateway, as who may write to the topic in Kafka can."""
-        limits = {"message.max.bytes": 1000 * MIB, "queue.buffering.max.kbytes": 1024 * 1024}
+        limits = {"message.max.bytes": 1_000_000_000, "queue.buffering.max.kbytes": 1024 * 1024}
         client = ck.Producer({"bootstrap.servers": self.env.settings.bootstrap, **limits, **config})
         client.produce(self.env.settings.prefix + topic.name, value, key, 0)
         client.flush(LONG_S)
 
 
-def patterns(target: Target) -> None:
+def patterns(target: Target) -> str:
     """Register a manifest of 12 KB whose 300 patterns are large programs."""
     names = {f"p{i}": {"type": "string", "pattern": rf"\pL{{0,100}}N{i}"} for i in range(300)}
-    manifest = {
-        "apiVersion": "summit.agent/v1",
-        "kind": "AgentManifest",
-        "metadata": {"name": "attacker", "version": "1.0.0"},
-        "spec": {"interface": {"inputSchema": {"type": "object", "properties": names}}},
-    }
-    post(target, "/v1/summit/manifests", json.dumps(manifest).encode())
+    manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    manifest["spec"]["interface"] = {"inputSchema": {"type": "object", "properties": names}}
+    return post(target, "/v1/summit/manifests", json.dumps(manifest).encode())
 
 
-def inflated(target: Target) -> None:
+def inflated(target: Target) -> str:
     """Write one record of 300 MB of zeros, which zstd makes 10 KB."""
     target.produce(APC_PACKETS, b"bomb", bytes(300 * MIB), **{"compression.type": "zstd"})
+    return "written"
 
 
-def idle(target: Target) -> None:
+def idle(target: Target) -> str:
     """Hold 1,100 connections that say nothing."""
     with contextlib.ExitStack() as stack:
+        opened = 0
         with contextlib.suppress(OSError):
             for _ in range(1100):
                 stack.enter_context(target.connect())
+                opened += 1
         time.sleep(LONG_S / 3)
+    return f"{opened} connections"
 
 
-def unread(target: Target) -> None:
+def unread(target: Target) -> str:
     """Ask for large documents over 257 connections, and read nothing."""
     request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40
     with contextlib.ExitStack() as stack:
+        opened = 0
         with contextlib.suppress(OSError):
             for _ in range(257):
                 connection = stack.enter_context(target.connect())
+                opened += 1
                 connection.settimeout(0.2)
                 with contextlib.suppress(TimeoutError):
                     connection.sendall(request)
         time.sleep(LONG_S / 3)
+    return f"{opened} connections"
 
 
-def values(target: Target) -> None:
+def values(target: Target) -> str:
     """Send four bodies of 16 MB, each a list of five million empty objects, at once."""
-    body = b"[" + b"{}," * (16 * MIB // 3 - 2) + b"{}]"
+    body = b"[" + b"{}," * ((16 * MIB - 4) // 3) + b"{}]"
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: post(target, "/v1/apc/packets", body), range(4)))
+        answers = pool.map(lambda _: post(target, "/v1/apc/packets", body), range(4))
+        return ", ".join(sorted(set(answers)))
 
 
-def identifiers(target: Target) -> None:
+def identifiers(target: Target) -> str:
     """Write six events whose session id has 3 MB."""
+    event = json.loads(EVENT.read_text(encoding="utf-8"))
+    answers = set()
     for number in range(6):
-        event = {
-            "specversion": "1.0",
-            "id": f"e{number}",
-            "type": "rtes.thought",
-            "session_id": f"{number}" + "s" * 3 * MIB,
-        }
-        post(target, "/v1/rtes/events", json.dumps(event).encode())
+        event |= {"event_id": str(uuid.uuid4()), "session_id": f"{number}" + "s" * 3 * MIB}
+        answers.add(post(target, "/v1/rtes/events", json.dumps(event).encode()))
+    return ", ".join(sorted(answers))
 
 
-def facts(target: Target) -> None:
+def facts(target: Target) -> str:
     """Write records onto a topic of facts that no processor could have written."""
     target.produce(APC_EVENTS, b"\xff\xfe", b"\0\0\0\0\1nothing")
-    target.produce(RTES_RAW, b"\xff\xfe", b"\0\xff\xff\xff\xffnothing")
+    target.produce(RTES_EVENTS, b"\xff\xfe", b"\0\xff\xff\xff\xffnothing")
+    return "written"
 
 
-ATTACKS: dict[str, Callable[[Target], None]] = {
+ATTACKS: dict[str, Callable[[Target], str]] = {
     "patterns": patterns,
     "inflated": inflated,
     "idle": idle,
@@ -130,10 +139,16 @@ ATTACKS: dict[str, Callable[[Target], None]] = {
 }
 
 
-def post(target: Target, path: str, body: bytes) -> None:
-    """Send a body, whatever the gateway says to it."""
-    with contextlib.suppress(OSError, RuntimeError):
+def post(target: Target, path: str, body: bytes) -> str:
+    """Send a body, and return the status and the broken rule of the response."""
+    try:
         Client(target.url).ask("POST", path, body)
+    except RuntimeError as exc:
+        status, rule = re.search(r": (\d+) ", str(exc)), re.search(r'"rule":"(\w+)"', str(exc))
+        return " ".join(match[1] for match in (status, rule) if match)
+    except OSError as exc:
+        return type(exc).__name__
+    return "accepted"
 
 
 @dataclass
@@ -194,7 +209,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rate", type=int, default=20, help="requests per second")
     parser.add_argument("--seconds", type=int, default=10, help="before the attack, and after it")
     options = parse(parser, arguments, {"seconds": 2, "only": ["values"]})
-    with kept("attacks", __doc__, options) as runs, broker() as settings:
+    with record_runs("attacks", __doc__, options) as runs, broker() as settings:
         for name in options.only:
             with system(settings) as (target, deciding, serving):
                 innocent = Innocent(target.url, options.rate)
@@ -202,10 +217,11 @@ def main(arguments: list[str] | None = None) -> None:
                     time.sleep(options.seconds)
                 before = percentile(innocent.latencies_ms, 1.0)
                 with innocent.working():
-                    ATTACKS[name](target)
+                    answer = ATTACKS[name](target)
                     time.sleep(options.seconds)
                 runs.add(
                     name,
+                    answer=answer,
                     slowest_before_ms=before,
                     slowest_ms=percentile(innocent.latencies_ms, 1.0),
                     p99_ms=percentile(innocent.latencies_ms, 0.99),

@@ -24,7 +24,7 @@ from bench import latency
 from bench.cluster import Bench, Rate, bench, broker, drain, percentile
 from bench.comparison_table import rows
 from bench.packets import outputs
-from bench.results import Kept, kept, parse, versions_in
+from bench.results import Recorder, parse, record_runs, versions_in
 from bench.systems import PEERS, System, restored, restoring, systems
 from bench.written import account, goes_on, settle, uncommitted
 from streams.docs.markdown import grid
@@ -33,7 +33,7 @@ from topology.apc import APC_EVENTS
 
 WARM_UP_S = 20
 """The warm-up of one system; the broker is warm by then."""
-Step = Callable[[Settings, System, argparse.Namespace, Kept], None]
+Step = Callable[[Settings, System, argparse.Namespace, Recorder], None]
 LIMIT_S = 600.0
 QUIET_S = 90.0
 """Verdicts that are missing after this silence are lost; it exceeds every session timeout."""
@@ -57,7 +57,7 @@ def steady(on: Settings, system: System, options: argparse.Namespace) -> list[fl
         return latency.measure(env, options.rate, options.seconds, 2, options.warm_up)
 
 
-def killed(on: Settings, system: System, options: argparse.Namespace, runs: Kept) -> None:
+def killed(on: Settings, system: System, options: argparse.Namespace, runs: Recorder) -> None:
     """Kill the process, count duplicates and losses, then measure the restore of what is left."""
     packets = options.killed
     with bench(on) as env:
@@ -80,7 +80,7 @@ def killed(on: Settings, system: System, options: argparse.Namespace, runs: Kept
         _restore(env, system, runs)
 
 
-def _restore(env: Bench, system: System, runs: Kept) -> None:
+def _restore(env: Bench, system: System, runs: Recorder) -> None:
     with restoring(env, system) as process:
         goes_on(env, process, outputs(int(QUIET_S), env.settings.prefix, seed=3), LIMIT_S)
         got = restored(env, system, process)
@@ -93,13 +93,13 @@ def _restore(env: Bench, system: System, runs: Kept) -> None:
     )
 
 
-def timed(on: Settings, system: System, options: argparse.Namespace, runs: Kept) -> None:
+def timed(on: Settings, system: System, options: argparse.Namespace, runs: Recorder) -> None:
     took = steady(on, system, options)
     shares = {f"p{share}_ms": percentile(took, share / 100) for share in (50, 99)}
     runs.add(system.name, step="latency", rate_per_s=options.rate, **shares)
 
 
-def rated(on: Settings, system: System, options: argparse.Namespace, runs: Kept) -> None:
+def rated(on: Settings, system: System, options: argparse.Namespace, runs: Recorder) -> None:
     rate = throughput(on, system, options.packets)
     runs.add(
         system.name,
@@ -115,7 +115,7 @@ def rated(on: Settings, system: System, options: argparse.Namespace, runs: Kept)
 STEPS: dict[str, Step] = {"throughput": rated, "latency": timed, "kill": killed}
 
 
-def compare(options: argparse.Namespace, runs: Kept) -> None:
+def compare(options: argparse.Namespace, runs: Recorder) -> None:
     """Run the chosen steps; record a system that fails in a step, and go on with the others."""
     peer_versions = versions_in(options.peers, "quixstreams", "confluent-kafka")
     runs.versions.update({f"{name} (peers)": version for name, version in peer_versions.items()})
@@ -146,7 +146,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--steps", choices=tuple(STEPS), nargs="+", default=list(STEPS))
     options = parse(parser, arguments, QUICK)
     began = time.monotonic()
-    with kept("comparison", __doc__, options) as runs:
+    with record_runs("comparison", __doc__, options) as runs:
         compare(options, runs)
     print(f"\nin {time.monotonic() - began:.0f} s, medians:\n")
     print(grid(*rows(runs.runs)))

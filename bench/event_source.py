@@ -13,7 +13,7 @@ _PAUSE_S = 0.1
 class EventSource:
     """A client that follows a stream as browsers do: it reconnects with the last id.
 
-    on_data: called with each event's data.  Refused requests are kept, and end it.
+    on_data: called with each event's data.  Refused requests are recorded, and end it.
     """
 
     def __init__(self, port: int, query: str, on_data: Callable[[bytes], None]) -> None:

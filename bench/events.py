@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.packets import outputs
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output
@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
     gc.collect()
     gc.freeze()
     rates_by_kind: dict[str, list[float]] = {kind: [] for kind in kinds}
-    with kept("events", __doc__, options) as runs:
+    with record_runs("events", __doc__, options) as runs:
         for number in range(options.rounds):
             for kind, records in kinds.items():
                 rates_by_kind[kind].append(per_cpu_s(records))

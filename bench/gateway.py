@@ -27,7 +27,7 @@ import uvloop
 
 from bench.cluster import WARM_UP_S, Bench, bench, percentile, wait_ready, worker
 from bench.packets import outputs, packets
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from streams.settings import Settings
 from topology.keys import partition_of
 
@@ -159,7 +159,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(parser, arguments, quick)
     listen = "streams.cli gateway --listen 127.0.0.1:0"
     with (
-        kept("gateway", __doc__, options) as runs,
+        record_runs("gateway", __doc__, options) as runs,
         bench() as env,
         worker(env, "streams.cli worker", "worker"),
         worker(env, listen, "gateway") as running,

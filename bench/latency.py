@@ -15,7 +15,7 @@ import confluent_kafka as ck
 
 from bench.cluster import WARM_UP_S, Bench, bench, percentile, wait_ready, worker
 from bench.packets import outputs
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from streams.engine.log import Pace
 from streams.engine.records import Output, header
 from topology.apc import APC_EVENTS
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"seconds": 5, "warm_up": 5})
     with (
-        kept("latency", __doc__, options) as runs,
+        record_runs("latency", __doc__, options) as runs,
         bench() as env,
         worker(env, "streams.cli worker", "worker") as running,
     ):

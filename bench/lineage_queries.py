@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from bench.cluster import percentile
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from schemas import encode_many
 from streams.engine.records import LogRecord
 from streams.engine.store import Store
@@ -196,7 +196,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=200)
     options = parse(parser, arguments, {"packets": 20_000, "rounds": 20})
     with (
-        kept("lineage_queries", __doc__, options) as runs,
+        record_runs("lineage_queries", __doc__, options) as runs,
         tempfile.TemporaryDirectory() as folder,
         Store(Path(folder)) as store,
     ):

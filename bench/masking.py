@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.cluster import percentile
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from streams.masking import Block, Masker
 from tests.unit.masking import made_up
 from tests.unit.masking.test_corpus import FORMS
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
         "only secrets": (secret, None),
         "key block": (_in_block, Block(0, 1, 0)),
     }
-    with kept("masking", __doc__, options) as runs:
+    with record_runs("masking", __doc__, options) as runs:
         for name, (draw, block) in corpora.items():
             rnd = random.Random(options.seed)
             lines = [draw(rnd) for _ in range(options.lines)]

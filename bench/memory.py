@@ -10,7 +10,7 @@ import time
 
 from bench.cluster import bench, wait_ready, worker
 from bench.packets import outputs
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rate", type=int, default=100)
     options = parse(parser, arguments, {"minutes": 0.2})
     with (
-        kept("memory", __doc__, options) as runs,
+        record_runs("memory", __doc__, options) as runs,
         bench() as env,
         worker(env, "streams.cli worker", "worker") as running,
     ):

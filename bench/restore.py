@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.cluster import Bench, bench, drain, worker
 from bench.packets import outputs
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from streams.engine.state import State
 from topology import tables
 from topology.apc import APC_EVENTS
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--packets", type=int, default=60_000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parse(parser, arguments, {"packets": 6000, "rounds": 1})
-    with kept("restore", __doc__, options) as runs, bench() as env:
+    with record_runs("restore", __doc__, options) as runs, bench() as env:
         env.log.append(outputs(options.packets, env.settings.prefix))
         with (
             worker(env, "streams.cli worker", "worker") as running,

@@ -16,7 +16,7 @@ from functools import partial
 import confluent_kafka as ck
 
 from bench.cluster import Bench, bench, drain, wait_ready, worker
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from bench.systems import Restored, scraped
 from bench.written import uncommitted
 from schemas import encode
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     options = parse(parser, arguments, {"rows": 200_000})
     with (
-        kept("restore_rows", __doc__, options) as runs,
+        record_runs("restore_rows", __doc__, options) as runs,
         bench(topics=partial(toy_topics, PARTITIONS)) as env,
     ):
         known(env)

@@ -30,7 +30,7 @@ OPTIONS = ("into", "quick")
 
 
 @dataclass
-class Kept:
+class Recorder:
     """The runs of one benchmark: a label each, and figures whose names end in their unit."""
 
     bench: str
@@ -66,7 +66,7 @@ def parse(
 
 
 @contextlib.contextmanager
-def kept(bench: str, about: str | None, options: argparse.Namespace) -> Iterator[Kept]:
+def record_runs(bench: str, about: str | None, options: argparse.Namespace) -> Iterator[Recorder]:
     """Collect runs; write `<into>/<bench>.json` when the block ends, not if it fails.
 
     about: the docstring of the benchmark; its first sentence is stored.
@@ -74,7 +74,7 @@ def kept(bench: str, about: str | None, options: argparse.Namespace) -> Iterator
     summary = " ".join((about or "").split("\n\n")[0].split())
     arguments = {name: value for name, value in vars(options).items() if name not in OPTIONS}
     parameters = {k: v.name if isinstance(v, Path) else v for k, v in arguments.items()}
-    record = Kept(bench, summary, parameters, options.quick)
+    record = Recorder(bench, summary, parameters, options.quick)
     print(f"{bench}: {summary}", flush=True)
     started, began, load = datetime.now(UTC), time.monotonic(), os.getloadavg()[0]
     yield record
@@ -96,7 +96,9 @@ def kept(bench: str, about: str | None, options: argparse.Namespace) -> Iterator
         "runs": record.runs,
     }
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(f"{bench}: {len(record.runs)} runs in {document['took_s']} s, kept in {file}", flush=True)
+    print(
+        f"{bench}: {len(record.runs)} runs in {document['took_s']} s, written to {file}", flush=True
+    )
 
 
 def commit_of(root: Path) -> tuple[str, bool]:

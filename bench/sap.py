@@ -23,7 +23,7 @@ from typing import Any
 import confluent_kafka as ck
 
 from bench.cluster import WARM_UP_S, Bench, bench, broker, drain, percentile, wait_ready, worker
-from bench.results import Kept, kept, parse
+from bench.results import Recorder, parse, record_runs
 from schemas import decode, encode, from_json, sap, to_json
 from streams.agents import EchoAgent
 from streams.engine.log import Pace
@@ -92,7 +92,7 @@ def agent(env: Bench) -> Iterator[None]:
         thread.join()
 
 
-def backlog(runs: Kept, tasks: int) -> None:
+def backlog(runs: Recorder, tasks: int) -> None:
     """Measure two tasks of each key, one right behind the other."""
     rnd = random.Random(SEED)
     with bench() as env:
@@ -114,7 +114,7 @@ def backlog(runs: Kept, tasks: int) -> None:
     )
 
 
-def hits(runs: Kept, options: argparse.Namespace, workers: int, partitions: int) -> None:
+def hits(runs: Recorder, options: argparse.Namespace, workers: int, partitions: int) -> None:
     rate, warm_up = options.rate, options.warm_up
     rnd = random.Random(SEED)
     with contextlib.ExitStack() as stack:
@@ -193,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--partitions", type=int, nargs="+", default=[4])
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"seconds": 5, "warm_up": 5, "tasks": 1000})
-    with kept("sap", __doc__, options) as runs:
+    with record_runs("sap", __doc__, options) as runs:
         for workers, partitions in itertools.product(options.workers, options.partitions):
             hits(runs, options, workers, partitions)
         backlog(runs, options.tasks)

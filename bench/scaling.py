@@ -26,7 +26,7 @@ from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from bench.cluster import Bench, Crew, Rate, bench, broker, drain, worker
-from bench.results import Kept, kept, parse, versions_in
+from bench.results import Recorder, parse, record_runs, versions_in
 from bench.systems import PEERS
 from bench.written import Uncommitted, uncommitted
 from streams.engine.log import NewTopic
@@ -137,7 +137,7 @@ def _record(env: Bench, number: int) -> Output:
     return toy_record(f"key-{number:08d}", prefix=env.settings.prefix)
 
 
-def scale(options: argparse.Namespace, runs: Kept) -> None:
+def scale(options: argparse.Namespace, runs: Recorder) -> None:
     peer_versions = versions_in(options.peers, "quixstreams", "confluent-kafka")
     runs.versions.update({f"{name} (peers)": version for name, version in peer_versions.items()})
     with broker() as on:
@@ -161,7 +161,7 @@ def scale(options: argparse.Namespace, runs: Kept) -> None:
                 )
 
 
-def _chosen(options: argparse.Namespace, runs: Kept, peers: bool) -> Iterator[Host]:
+def _chosen(options: argparse.Namespace, runs: Recorder, peers: bool) -> Iterator[Host]:
     for name, host in hosts(options.peers).items():
         if options.only not in (None, name):
             continue
@@ -180,7 +180,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", choices=("headrace", "quix"))
     parser.add_argument("--peers", type=Path, default=PEERS, help="a Python with quixstreams")
     options = parse(parser, arguments, QUICK)
-    with kept("scaling", __doc__, options) as runs:
+    with record_runs("scaling", __doc__, options) as runs:
         scale(options, runs)
 
 

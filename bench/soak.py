@@ -29,7 +29,7 @@ import confluent_kafka as ck
 from bench import packets, sap
 from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_ready, worker
 from bench.events import make_outputs
-from bench.results import Kept, kept, parse
+from bench.results import Recorder, parse, record_runs
 from bench.soak_plot import draw
 from bench.summit import AGENT, AGENT_PROCESS, inputs, wait_agent
 from schemas import asap, encode, from_json
@@ -276,7 +276,7 @@ def show(sample: Sample) -> None:
     )
 
 
-def summary(samples: list[Sample], runs: Kept) -> None:
+def summary(samples: list[Sample], runs: Recorder) -> None:
     """Add the medians of the first and the last quarter behind the warm-up."""
     measured = [sample for sample in samples if sample.second > 0]
     quarter = max(1, len(measured) // 4)
@@ -298,7 +298,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"minutes": 0.5, "fill": 500, "sample": 5, "warm_up": 10})
-    with kept("soak", __doc__, options) as runs:
+    with record_runs("soak", __doc__, options) as runs:
         samples = soak(options)
         options.into.mkdir(parents=True, exist_ok=True)
         with (options.into / "soak.csv").open("w", newline="", encoding="utf-8") as file:

@@ -18,7 +18,7 @@ import uvloop
 
 from bench.cluster import WARM_UP_S, Bench, Rate, bench, drain, percentile, wait_ready, worker
 from bench.gateway import gateway_url
-from bench.results import Kept, kept, parse
+from bench.results import Recorder, parse, record_runs
 from schemas import encode, from_json
 from streams import Client
 from streams.agents.summit.__main__ import manifest_of
@@ -60,7 +60,7 @@ async def round_trips(hr: Client, rate: int, seconds: int, warm_up_s: int) -> di
     return {f"p{share}_ms": percentile(took, share / 100) for share in (50, 95, 99)}
 
 
-def latencies(runs: Kept, options: argparse.Namespace) -> None:
+def latencies(runs: Recorder, options: argparse.Namespace) -> None:
     rate, seconds = options.rate, options.seconds
     with (
         bench() as env,
@@ -127,7 +127,7 @@ def whole(calls: int) -> Rate:
     return Rate(rate.per_s / EVENTS_OF_A_RUN, rate.per_cpu_s / EVENTS_OF_A_RUN, rate.peak_mb)
 
 
-def note(runs: Kept, name: str, rate: Rate) -> None:
+def note(runs: Recorder, name: str, rate: Rate) -> None:
     runs.add(name, calls_per_s=rate.per_s, cpu_ms_each=1000 / rate.per_cpu_s, peak_mb=rate.peak_mb)
 
 
@@ -138,7 +138,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--calls", type=int, default=8000)
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"seconds": 3, "warm_up": 3, "calls": 500})
-    with kept("summit", __doc__, options) as runs:
+    with record_runs("summit", __doc__, options) as runs:
         latencies(runs, options)
         note(runs, "judged", measure_verdicts(options.calls))
         note(runs, "whole", whole(options.calls))

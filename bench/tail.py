@@ -21,7 +21,7 @@ import confluent_kafka as ck
 
 from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_ready, worker
 from bench.event_source import EventSource, follow_all
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from schemas import encode, from_json
 from streams.ops.broker import network
 from topology.core import RTES_RAW
@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"clients": [1, 20], "seconds": 5, "warm_up": 3})
     with (
-        kept("tail", __doc__, options) as runs,
+        record_runs("tail", __doc__, options) as runs,
         bench() as env,
         worker(env, "streams.cli worker", "worker"),
         gateway(env) as (served, port),

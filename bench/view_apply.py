@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.packets import outputs
-from bench.results import Kept, kept, parse
+from bench.results import Recorder, parse, record_runs
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
@@ -97,7 +97,7 @@ def measure(records: Sequence[Output], rounds: int) -> Measured:
     return Measured(statistics.median(per_s), statistics.median(per_cpu_s))
 
 
-def note(runs: Kept, name: str, records: Sequence[Output], rounds: int) -> None:
+def note(runs: Recorder, name: str, records: Sequence[Output], rounds: int) -> None:
     """Measure each group of topics, and all of them."""
     groups = {group: [r for r in records if r.topic in names] for group, names in GROUPS.items()}
     for group, selected in {**groups, "all": records}.items():
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--packets", type=int, default=40_000)
     parser.add_argument("--rounds", type=int, default=5)
     options = parse(parser, arguments, {"packets": 4000, "rounds": 1})
-    with kept("view_apply", __doc__, options) as runs:
+    with record_runs("view_apply", __doc__, options) as runs:
         note(runs, "ideas", written(outputs(options.packets, "")), options.rounds)
         mixed = traffic.outputs(Outputs(""), random.Random(7), options.packets)
         note(runs, "mixed", written(mixed), options.rounds)

@@ -17,6 +17,8 @@ from streams.gateway.limits import HEAD_S, MAX_HEAD, WRITE_BYTES, WRITE_S
 class BoundedProtocol(HttpToolsProtocol):
     """A protocol that closes connections with large or slow headers, and those above the limit.
 
+    A connection above the limit takes the place of the one that has waited longest for a request;
+    it is refused where each has a request.
     It also closes those of clients that do not read: a response waits for them in its slot.
 
     The parts of a chunked body beside its data (trailers and chunk extensions) have the limit of
@@ -24,10 +26,20 @@ class BoundedProtocol(HttpToolsProtocol):
     """
 
     def __init__(
-        self, *args: Any, max_connections: int, write_timeout_s: float = WRITE_S, **more: Any
+        self,
+        *args: Any,
+        max_connections: int,
+        waiting: dict[BoundedProtocol, None],
+        write_timeout_s: float = WRITE_S,
+        **more: Any,
     ) -> None:
+        """Make the protocol of one connection.
+
+        waiting: the connections of the server without a request, the longest waiting first.
+        """
         super().__init__(*args, **more)
         self._max_connections = max_connections
+        self._waiting = waiting
         self._write_timeout_s = write_timeout_s
         self._write_timeout: asyncio.TimerHandle | None = None
         self._cycles: deque[RequestResponseCycle] = deque()
@@ -35,12 +47,24 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._waiting[self] = None
         self._begin_headers()
         if len(self.connections) > self._max_connections:
+            longest = next(iter(self._waiting))
+            if longest is not self:
+                longest.drop()
+                return
             detail = f"{self._max_connections} connections are open; try again later"
             self._refuse(problem(503, detail, "service_unavailable"))
 
+    def drop(self) -> None:
+        """Close the connection at once; it has no request."""
+        self._waiting.pop(self, None)
+        self.connections.discard(self)
+        self.transport.abort()
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._waiting.pop(self, None)
         self._header_timeout.cancel()
         self._stop_write_timeout()
         for cycle in self._cycles:
@@ -81,11 +105,17 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_headers = False
+        self._waiting.pop(self, None)
         self._header_timeout.cancel()
         super().on_headers_complete()
         while self._cycles and self._cycles[0].response_complete:
             self._cycles.popleft()
         self._cycles.append(self.cycle)
+
+    def on_response_complete(self) -> None:
+        if not self.pipeline:
+            self._waiting[self] = None
+        super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(problem(400, "the request is not HTTP/1.1", "http_invalid"))

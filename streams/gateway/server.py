@@ -188,6 +188,7 @@ def _make_uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     bounded: Any = partial(
         BoundedProtocol,
         max_connections=max_connections,
+        waiting={},
         write_timeout_s=settings.gateway_write_timeout_s,
     )
     return uvicorn.Config(

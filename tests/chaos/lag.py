@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.results import kept, parse
+from bench.results import parse, record_runs
 from schemas import decode
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, TopicPartition, header
@@ -163,7 +163,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parse(parser, arguments, {"records": 50_000})
     with (
-        kept("lag", __doc__, options) as runs,
+        record_runs("lag", __doc__, options) as runs,
         tempfile.TemporaryDirectory() as directory,
         running_broker(Settings.load(state_dir=Path(directory, "broker"))) as bootstrap,
         Cluster(bootstrap, Path(directory)) as cluster,

@@ -12,17 +12,19 @@ import pytest
 from bench import everything
 
 BENCH = Path(__file__).resolve().parents[3] / "bench"
-KEEPING = sorted(
-    path.stem for path in BENCH.glob("*.py") if re.search(r"with \(?\s*kept\(", path.read_text())
+RECORDING = sorted(
+    path.stem
+    for path in BENCH.glob("*.py")
+    if re.search(r"with \(?\s*record_runs\(", path.read_text())
 )
 MAP = (BENCH / "README.md").read_text(encoding="utf-8")
 
 
-def test_everything_runs_each_that_keeps_results() -> None:
-    assert sorted([*everything.ALL, *everything.LONG]) == KEEPING
+def test_everything_runs_each_that_records_results() -> None:
+    assert sorted([*everything.ALL, *everything.LONG]) == RECORDING
 
 
-@pytest.mark.parametrize("name", KEEPING)
+@pytest.mark.parametrize("name", RECORDING)
 def test_each_is_on_the_map(name: str) -> None:
     assert re.search(
         rf"^\| `python -m bench.*bench\.{name}`|^\| `python -m bench\.{name}`", MAP, re.M
@@ -53,7 +55,7 @@ def test_the_exit_code_says_that_one_has_failed(monkeypatch: pytest.MonkeyPatch)
     assert everything.main(["--only", "tail", "--quick"]) == 0
 
 
-def test_a_benchmark_runs_from_the_command_line_and_keeps_its_result(tmp_path: Path) -> None:
+def test_a_benchmark_runs_from_the_command_line_and_records_its_result(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bench.masking", "--quick", "--lines", "20"]
     subprocess.run([*command, "--into", str(tmp_path)], cwd=BENCH.parent, check=True, timeout=240)
     assert [path.name for path in tmp_path.iterdir()] == ["masking.json"]

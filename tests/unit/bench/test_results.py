@@ -1,4 +1,4 @@
-"""Results are whole, are kept only of a run that came through, and say what they are of."""
+"""Results are whole, are written only of a run that came through, and say what they are of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.comparison_table import COLUMNS, rows
-from bench.results import commit_of, kept, parse, text
+from bench.results import commit_of, parse, record_runs, text
 from bench.scaling import Point, points
 from bench.written import counted
 
@@ -20,8 +20,8 @@ def options(into: Path) -> argparse.Namespace:
     return argparse.Namespace(into=into, quick=True, rounds=3, peers=into / "python")
 
 
-def test_a_run_is_kept_with_all_that_tells_what_it_is(tmp_path: Path) -> None:
-    with kept("toy", "Counts things.\n\nAt length.", options(tmp_path)) as runs:
+def test_a_run_is_written_with_all_that_tells_what_it_is(tmp_path: Path) -> None:
+    with record_runs("toy", "Counts things.\n\nAt length.", options(tmp_path)) as runs:
         runs.versions["peer"] = "1.0"
         runs.add("first", per_s=12.5)
     content = json.loads((tmp_path / "toy.json").read_text())
@@ -34,9 +34,9 @@ def test_a_run_is_kept_with_all_that_tells_what_it_is(tmp_path: Path) -> None:
     assert content["started"].endswith("+00:00")
 
 
-def test_a_run_that_fails_is_not_kept(tmp_path: Path) -> None:
+def test_a_run_that_fails_is_not_written(tmp_path: Path) -> None:
     def fail() -> None:
-        with kept("toy", "", options(tmp_path)) as runs:
+        with record_runs("toy", "", options(tmp_path)) as runs:
             runs.add("first", per_s=12.5)
             raise RuntimeError
 

@@ -1,4 +1,4 @@
-"""How many connections a gateway holds, on a real port."""
+"""The connections of a gateway, on a real port: how many there are, and which ones end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATIENCE_S = 60
 @contextmanager
 def serving(max_connections: int, app: Any = None, **bounds: Any) -> Iterator[int]:
     """The port of a server; without an app of one of nothing."""
-    bounded: Any = partial(BoundedProtocol, max_connections=max_connections, **bounds)
+    bounded: Any = partial(BoundedProtocol, max_connections=max_connections, waiting={}, **bounds)
     server = uvicorn.Server(
         uvicorn.Config(app or FastAPI(), http=bounded, log_level="error", ws="none", lifespan="off")
     )
@@ -64,15 +64,58 @@ def get_status(connection: HTTPConnection) -> int:
     return answer.status
 
 
-def test_one_too_many_is_told_so_and_closed() -> None:
+class Held:
+    """An app whose responses wait until they are released."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self._released = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.requests += 1
+        await self._released.wait()
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body"})
+
+    def release(self) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._released.set)
+
+
+def test_one_too_many_takes_the_place_of_the_one_that_waits_longest() -> None:
+    with serving(3) as port, ExitStack() as stack:
+        connections = [stack.enter_context(connected(port)) for _ in range(3)]
+        assert [get_status(each) for each in connections] == [404, 404, 404]
+        assert get_status(connections[0]) == 404  # so the second waits longest
+        fourth = stack.enter_context(connected(port))
+        assert get_status(fourth) == 404
+        assert connections[1].sock.recv(1) == b""
+        assert [get_status(connections[n]) for n in (0, 2)] == [404, 404]
+
+
+def test_connections_that_send_nothing_keep_nobody_out() -> None:
     with serving(2) as port, ExitStack() as stack:
+        for _ in range(20):
+            stack.enter_context(connected(port))
+        assert get_status(stack.enter_context(connected(port))) == 404
+
+
+def test_one_too_many_is_refused_where_all_have_requests() -> None:
+    app = Held()
+    with serving(2, app) as port, ExitStack() as stack:
+        stack.callback(app.release)
         connections = [stack.enter_context(connected(port)) for _ in range(2)]
-        assert [get_status(each) for each in connections] == [404, 404]
+        for each in connections:
+            each.request("GET", "/")
+        wait_for(lambda: app.requests == 2, "both have requests", PATIENCE_S)
         with connected(port) as third:
             response = b"".join(iter(lambda: third.sock.recv(4096), b"")).decode()
             assert response.startswith("HTTP/1.1 503 ")
             assert '"rule":"service_unavailable"' in response
-        assert get_status(connections[0]) == 404
+        app.release()
+        assert [each.getresponse().status for each in connections] == [404, 404]
 
 
 def test_there_is_room_again_when_one_leaves() -> None:
