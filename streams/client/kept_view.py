@@ -63,7 +63,14 @@ class KeptView:
         assert isinstance(action, Query)
 
         def answer(view: View) -> Any:
-            call = Call(view, self._settings, self._clock(), request.ids, request.params)
+            call = Call(
+                view,
+                self._settings,
+                self._clock(),
+                request.ids,
+                request.params,
+                log=self._log,
+            )
             return action.answer(as_of_call(call, request, self._log))
 
         return self.read(answer, request.after, wait_s)
