@@ -21,6 +21,8 @@ class Spec:
     below `json/`.  mapping: how the protocol's JSON differs from its records.
     unions: the records of each union that the Avro sources name, by that name.
     sources: makes the Avro sources that derive from models, texts by their paths below `avro/`.
+    meanings: one line about each member, for documents, by `Object.member`; by `member` alone for
+    one that means the same in every object.
     """
 
     name: str
@@ -30,3 +32,4 @@ class Spec:
     mapping: JsonMapping
     unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: Callable[[], dict[str, str]] = field(default=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)

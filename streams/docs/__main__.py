@@ -6,17 +6,18 @@ import sys
 
 import click
 
-from streams.docs import dashboard, drift, write
+from streams.docs import dashboard, drift, guides, write
 
 
 @click.command()
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when a page differs.")
 def main(check: bool) -> None:
-    """Write docs/reference and the dashboard from the declarations."""
+    """Write docs/reference, the tables of the guides and the dashboard from the declarations."""
     if not check:
         write()
+        guides.write()
         dashboard.write()
-    elif stale := drift() + dashboard.drift():
+    elif stale := drift() + guides.drift() + dashboard.drift():
         click.echo(f"stale: {', '.join(stale)}; run `python -m streams.docs`", err=True)
         sys.exit(1)
 

@@ -26,6 +26,11 @@ def machines() -> Iterator[tuple[ModuleType, Machine[Any]]]:
 
 
 def _machine(module: ModuleType, machine: Machine[Any]) -> str:
+    return f"\n## {machine.name}\n\n{inspect.getdoc(module)}\n\n{machine_tables(module, machine)}"
+
+
+def machine_tables(module: ModuleType, machine: Machine[Any]) -> str:
+    """Return the initial and terminal states, the diagram and the edges of a machine."""
     anywhere = "any state" + (f" but {codes(sorted(machine.sealed))}" if machine.sealed else "")
     rows = (
         (anywhere if state == ANY else code(state), code(event), code(target))
@@ -33,7 +38,6 @@ def _machine(module: ModuleType, machine: Machine[Any]) -> str:
     )
     terminal = codes(state for state in machine.states if state in machine.terminal)
     return (
-        f"\n## {machine.name}\n\n{inspect.getdoc(module)}\n\n"
         f"Initial: `{machine.initial}`. Terminal: {terminal or 'none is'}.\n\n"
         f"{fenced('mermaid', mermaid(machine))}\n{grid(('from', 'event', 'to'), rows)}"
         f"{_no_moves(module)}"
@@ -50,7 +54,7 @@ def _no_moves(module: ModuleType) -> str:
     return f"\n{grid(('in', 'event', 'verdict', 'rule'), rows)}" if rows else ""
 
 
-def _profiles(profiles: Iterable[Profile]) -> str:
+def profile_table(profiles: Iterable[Profile]) -> str:
     lists = ("active", "failure", "done", "paused")
     rows = (
         (
@@ -68,14 +72,16 @@ def _profiles(profiles: Iterable[Profile]) -> str:
 
 
 def _edges(profile: Profile) -> str:
+    return f"\n### Edges of {profile.name}\n\n{profile_edges(profile)}"
+
+
+def profile_edges(profile: Profile) -> str:
+    """Return the diagram and the edges of a task profile."""
     rows = (
         (code(source), code(target), code(guard) if guard else "")
         for source, target, guard in profile.edges
     )
-    return (
-        f"\n### Edges of {profile.name}\n\n{fenced('mermaid', mermaid_profile(profile))}\n"
-        f"{grid(('from', 'to', 'guard'), rows)}"
-    )
+    return f"{fenced('mermaid', mermaid_profile(profile))}\n{grid(('from', 'to', 'guard'), rows)}"
 
 
 def machines_page() -> str:
@@ -84,6 +90,6 @@ def machines_page() -> str:
         "# State machines\n\n"
         "An event without a transition from the current state changes nothing.\n"
         + "".join(_machine(module, machine) for module, machine in machines())
-        + f"\n## Task profiles\n\n{essay}\n\n{_profiles(profiles)}"
+        + f"\n## Task profiles\n\n{essay}\n\n{profile_table(profiles)}"
         + "".join(_edges(profile) for profile in profiles if profile.edges)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import click
 
@@ -64,17 +64,18 @@ def _default(value: object) -> str:
     return code(str(value).lower() if isinstance(value, bool) else value)
 
 
+def settings_table(declared: Iterable[Declaration]) -> str:
+    rows = ((code(d.env), d.meaning, d.kind, _default(d.default), _allowed(d)) for d in declared)
+    return grid(("variable", "meaning", "type", "default", "allowed"), rows)
+
+
 def settings_page() -> str:
-    rows = (
-        (code(d.env), d.meaning, d.kind, _default(d.default), _allowed(d))
-        for d in BY_FIELD.values()
-    )
     files = ((code(name), code(variable)) for name, variable in SECRET_FILES.items())
     return (
         "# Settings\n\n"
         "Environment variables, read once when a command starts. An empty one counts as unset; an\n"
         "unknown variable that begins with `HEADRACE_` is an error.\n\n"
-        f"{grid(('variable', 'meaning', 'type', 'default', 'allowed'), rows)}\n"
+        f"{settings_table(BY_FIELD.values())}\n"
         "## Secrets in files\n\n"
         "A secret can be in a file, which another variable names. The value is the content of the\n"
         "file, in UTF-8, without one newline at its end. It is an error to set both variables,\n"

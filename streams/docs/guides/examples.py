@@ -1,0 +1,209 @@
+"""Examples of rules: small scenarios in docs/protocols/examples, each of which is played.
+
+A line of `<protocol>/rules.jsonl` has the member `rule`, and `group` where two lists of a protocol
+have a rule of that code.  Its other members are one of these:
+
+- `steps`: what happens, the answer being the last that names the rule.  A step is the name of a
+  committed example (a file below `schemas/examples/<protocol>`), such a name as `send` with changes
+  as `with` (a JSON merge patch) and with members of a scenario's line, or a line of a scenario.
+- `scenario`: a file of `scenarios/` in which the rule is met.
+- `unreachable`: why no scenario gets this answer.
+
+`settings`: those of the run, by variable.  `example`: the steps in words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from streams.docs.markdown import code
+from streams.play.scenario import Scenario, play
+from streams.processing.ingress import check
+from streams.protocols.commands import COMMANDS, all_processors, bind_files
+from streams.settings import Settings
+from topology.declarations import Topic
+
+Json = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[3]
+CASES = ROOT / "docs" / "protocols" / "examples"
+_NOW_MS = 1_767_225_600_000
+_LISTS = ("warnings", "flags")
+_LONGEST = 160
+"""The characters of a change up to which it is shown as it is."""
+
+
+class Reply(NamedTuple):
+    """A reply of the service to an example.  path: a JSON Pointer, or empty."""
+
+    path: str
+    message: str
+
+
+class RuleExample(NamedTuple):
+    """The example of one rule, as Markdown, and the reply; None if the rule is unreachable."""
+
+    example: str
+    reply: Reply | None
+
+
+@cache
+def examples_of(protocol: str) -> Mapping[str, Json]:
+    """Return the committed valid envelopes of a protocol, by name."""
+    (side,) = (each for each in COMMANDS if each.name == protocol)
+    folders = dict.fromkeys(kind.name.partition(".")[0] for kind in side.kinds)
+    root = files("schemas") / "examples"
+    return {
+        name: value
+        for folder in folders
+        for name, value in _read(Path(str(root / folder)), folder == protocol)
+    }
+
+
+def _read(folder: Path, is_own: bool) -> Iterator[tuple[str, Json]]:
+    for path in sorted(folder.rglob("*.json")):
+        if "invalid" not in path.parts:
+            name = path.relative_to(folder if is_own else folder.parent).with_suffix("")
+            yield name.as_posix(), json.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
+def rule_examples(protocol: str) -> Mapping[tuple[str | None, str], RuleExample]:
+    """Play the examples of a protocol, and return them by group (None for any) and rule."""
+    path = CASES / protocol / "rules.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    cases = [json.loads(line) for line in lines if line.strip()]
+    with ExitStack() as stack:
+        player = _Player(protocol, stack)
+        return {(case.get("group"), case["rule"]): _example(player, case) for case in cases}
+
+
+def _example(player: _Player, case: Json) -> RuleExample:
+    if "unreachable" in case:
+        return RuleExample(case["unreachable"], None)
+    settings = Settings(partitions=1).assign(case.get("settings", {}))
+    if "scenario" in case:
+        outputs = player.play_file(case["scenario"], settings)
+    else:
+        outputs = player.play(player.lines(case["steps"]), settings)
+    replies = [reply for output in outputs for reply in _replies(output, case["rule"])]
+    if not replies:
+        raise ValueError(f"the example of {case['rule']} does not get it")
+    with_text = (reply for reply in reversed(replies) if reply.message)
+    return RuleExample(_words(case), next(with_text, replies[-1]))
+
+
+def _words(case: Json) -> str:
+    """Return an example as Markdown: its own words, the steps, or a link to its scenario."""
+    if "scenario" not in case:
+        return case.get("example") or "; then ".join(map(_step_words, case["steps"]))
+    link = f"[{case['scenario']}](../../scenarios/{case['scenario']})"
+    return f"{case['example']} ({link})" if "example" in case else link
+
+
+def _replies(value: Any, rule: str) -> Iterator[Reply]:
+    """Yield what an output says under the name of the rule."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _replies(item, rule)
+    if not isinstance(value, dict):
+        return
+    for member in value.values():
+        yield from _replies(member, rule)
+    if rule in (value.get("rule"), value.get("code")) or any(
+        rule in (value.get(name) or ()) for name in _LISTS
+    ):
+        path, message = value.get("path"), value.get("message")
+        yield Reply(
+            path if isinstance(path, str) else "", message if isinstance(message, str) else ""
+        )
+
+
+def _step_words(step: str | Json) -> str:
+    if isinstance(step, str):
+        return code(step)
+    if "send" in step:
+        change = json.dumps(step.get("with", {}), ensure_ascii=False)
+        if len(change) > _LONGEST:
+            raise ValueError(f"the change is long; state the example in words: {change[:60]}…")
+        extra = [f"{name} {code(step[name])}" for name in ("key", "timestamp") if name in step]
+        extra += ["past the edge"] if "as" in step else []
+        changed = (
+            f"{code(step['send'])} with {code(change)}" if "with" in step else code(step["send"])
+        )
+        return ", ".join([changed, *extra])
+    if "advance_ms" in step:
+        return f"{step['advance_ms'] / 1000:g} s pass"
+    return code(json.dumps(step, ensure_ascii=False))
+
+
+def merge(value: Any, change: Any) -> Any:
+    """Apply a JSON merge patch (RFC 7396)."""
+    if not isinstance(change, dict):
+        return change
+    merged = dict(value) if isinstance(value, dict) else {}
+    for name, member in change.items():
+        if member is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge(merged.get(name), member)
+    return merged
+
+
+class _Player:
+    """Plays examples.  One that writes nothing leaves its scenario to the next."""
+
+    def __init__(self, protocol: str, stack: ExitStack) -> None:
+        self._protocol = protocol
+        self._stack = stack
+        self._unused: dict[Settings, Scenario] = {}
+        self._files: dict[tuple[str, Settings], list[Json]] = {}
+
+    def lines(self, steps: Iterable[str | Json]) -> list[Json]:
+        """Return steps as lines of a scenario."""
+        return [self._line({"send": step} if isinstance(step, str) else step) for step in steps]
+
+    def _line(self, step: Json) -> Json:
+        if "send" not in step:
+            return step
+        base = examples_of(self._protocol)[step["send"]]
+        members = {name: value for name, value in step.items() if name not in ("send", "with")}
+        value = merge(base, step.get("with", {}))
+        return {"topic": self._topic(base).name, "value": value, **members}
+
+    def _topic(self, value: Json) -> Topic:
+        """Return the topic whose edge takes an example."""
+        (side,) = (each for each in COMMANDS if each.name == self._protocol)
+        return next(
+            edge.topic for edge in side.edges if not check(edge.kind, value, _NOW_MS, Settings())[1]
+        )
+
+    def play(self, lines: Iterable[Json], settings: Settings) -> list[Json]:
+        bind_files(settings)
+        scenario = self._unused.pop(settings, None) or self._new(settings)
+        outputs = [
+            output
+            for number, line in enumerate(lines, 1)
+            for output in scenario.line(number, json.dumps(line))
+        ]
+        if outputs and all("rejected" in output for output in outputs):
+            self._unused[settings] = scenario
+        return outputs
+
+    def _new(self, settings: Settings) -> Scenario:
+        folder = self._stack.enter_context(TemporaryDirectory(prefix="headrace-examples-"))
+        scenario = Scenario(settings, Path(folder), all_processors)
+        self._stack.callback(scenario.close)
+        return scenario
+
+    def play_file(self, name: str, settings: Settings) -> list[Json]:
+        if (name, settings) not in self._files:
+            text = (ROOT / "scenarios" / name).read_text(encoding="utf-8")
+            self._files[name, settings] = list(play(text.splitlines(), settings))
+        return self._files[name, settings]
