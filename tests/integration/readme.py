@@ -19,6 +19,7 @@ from tests.processes import PATIENCE_S, environ_of, named
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+TOUR = ROOT / "docs" / "tour.md"
 GATEWAY = "http://127.0.0.1:8640"
 MORE = "…"
 """As the last line of an output: there is more."""

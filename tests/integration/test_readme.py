@@ -1,6 +1,6 @@
-"""What the README prints is what a real system prints.
+"""Checks that a real system prints what the README and the tour print.
 
-Its commands are run from top to bottom on one fresh system, as a reader would.
+Their commands are run from top to bottom on one fresh system, as a reader would.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.readme import (
     README,
+    TOUR,
     Example,
     blocks,
     commands,
@@ -24,12 +25,12 @@ from tests.processes import ROOT
 
 NOT_HERE = ("make ", ".venv/bin/headrace up", "python -m streams.agents")
 """Commands that set up what the fixture sets up, or that have tests of their own."""
-EXAMPLES = commands(README, NOT_HERE)
+EXAMPLES = [*commands(README, NOT_HERE), *commands(TOUR, NOT_HERE)]
 PROGRAMS = blocks("python")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.command[:60])
-def test_a_command_prints_what_the_readme_says(
+def test_a_command_prints_what_its_page_says(
     fresh_system: Live, environ: dict[str, str], example: Example
 ) -> None:
     printed, expected = run_example(example, fresh_system, environ)
@@ -59,7 +60,7 @@ def test_a_program_prints_what_the_readme_says(
     )
 
 
-def test_the_readme_shows_every_way_in() -> None:
+def test_the_pages_show_every_way_in() -> None:
     commands = " ".join(example.command for example in EXAMPLES)
     for part in (
         "headrace send",
