@@ -86,7 +86,7 @@ HTTP_RULES: tuple[Code, ...] = (
         "Kafka does not answer, the view is being rebuilt, or there are too many requests. What"
         " was sent may or may not be written: send again with the same id.",
     ),
-    Code("not_seen_in_time", 504, "The answer to the record in `after` was not seen in time."),
+    Code("not_seen_in_time", 504, "What `after` or `fresh` waits for was not seen in time."),
 )
 """Codes in addition to those of the envelopes, whose status is 422, and to those of protocols."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
 
 import click
 
@@ -229,25 +230,73 @@ def step_until(view: View, is_met: Callable[[], bool], limit_s: float) -> bool:
 
 
 def ask(path: str, query: str, settings: Settings) -> Any:
-    """Return the response body of a read route.
+    """Return the response body of a read route, from a gateway or else from an own view.
 
-    Raises the error of a problem: 404 is a negative answer, 422 wrong usage, 504 infrastructure.
+    Raises the error of a problem: 404 is a negative answer, 422 wrong usage, 504 infrastructure;
+    GatewayUnavailable when the gateway that the user named does not answer.
     """
+    from streams.cli import gateway_client
+
+    fresh = _with_fresh(query)
+    for choice in gateway_client.candidates(settings):
+        answer = gateway_client.get(choice, path, fresh, settings)
+        if answer is not None:
+            return _body_of(answer.status, answer.body)
+    return _ask_log(path, query, settings)
+
+
+def _ask_log(path: str, query: str, settings: Settings) -> Any:
+    """Return the response body of a read route over an own view."""
     from streams.routes.handle import Routes
 
+    started_s = time.monotonic()
     with connect(settings) as log, open_view(log, settings) as view:
+        echo(f"no gateway: read the log in {time.monotonic() - started_s:.1f} s", err=True)
         answer = Routes(view, log, settings, now_ms).handle("GET", path, query)
-    if answer.status != 200:
-        raise error_of_problem(answer.status, answer.body)
-    return answer.body
+    return _body_of(answer.status, answer.body)
+
+
+def _body_of(status: int, body: Any) -> Any:
+    if status != 200:
+        raise error_of_problem(status, body)
+    return body
+
+
+def _with_fresh(query: str) -> str:
+    """Add `fresh=true` to a query, unless it is about the past or says so itself."""
+    names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+    if names & {"as_of", "fresh"}:
+        return query
+    return f"{query}&fresh=true" if query else "fresh=true"
+
+
+def query_of(params: Mapping[str, Any]) -> str:
+    """Return the query string of these parameters; those that are None are left out."""
+    texts = {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in params.items()
+        if value is not None
+    }
+    return urlencode(texts)
 
 
 def error_of_problem(status: int, body: Any) -> Exception:
     """Return the exception for a problem (RFC 9457)."""
-    from streams.errors import Conflict, Gone, InfrastructureError, NotFound
+    from streams.errors import (
+        Conflict,
+        Forbidden,
+        Gone,
+        InfrastructureError,
+        NotFound,
+        Unauthenticated,
+    )
 
     detail = f"{body['path']}: {body['detail']}" if "path" in body else body["detail"]
     match status:
+        case 401:
+            return Unauthenticated(detail, body["rule"])
+        case 403:
+            return Forbidden(detail, body["rule"])
         case 404:
             known = body["rule"] != "path_unknown"
             return NotFound(detail, body["rule"]) if known else UsageError(detail)
@@ -274,6 +323,13 @@ def interrupts() -> Iterator[threading.Event]:
     finally:
         for number, handler in previous_handlers:
             signal.signal(number, handler)
+
+
+def read_options(function: Any) -> Any:
+    """Add `--after POSITION`, and the choice of the gateway that is asked."""
+    from streams.cli import gateway_client
+
+    return after_option(gateway_client.options(function))
 
 
 def after_option(function: Any) -> Any:

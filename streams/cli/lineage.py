@@ -45,7 +45,7 @@ from streams.view_store.graph.queries import BOTH, DEPTH, WAYS
     help="Maximum number of edges of a page.",
 )
 @click.option("--cursor", metavar="CURSOR", help="Cursor of the page, from the previous one.")
-@common.after_option
+@common.read_options
 def command(form: str, **params: Any) -> None:
     """Show the ancestors and descendants of a node of the lineage graph, over all protocols.
 

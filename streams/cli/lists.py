@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.cells import Cell
 from streams.settings import Settings
 
 
 class Column(NamedTuple):
-    """A column of a table; `path` is the dotted path of its member in an item."""
+    """A column of a table; `path` is the dotted path of its member in an item.
+
+    kind: the method of `text.Page` that makes its cells; "" for the one that its name suggests.
+    """
 
     title: str
     path: str
+    kind: str = ""
 
 
 def columns(*paths: str) -> tuple[Column, ...]:
@@ -25,10 +29,10 @@ def columns(*paths: str) -> tuple[Column, ...]:
 
 
 def options(function: Any) -> Any:
-    """Add `--limit`, `--cursor`, `--after` and `--json`."""
+    """Add `--limit`, `--cursor`, `--after`, and the options of `text` and of the gateway."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the response as JSON."),
-        common.after_option,
+        text.options,
+        common.read_options,
         click.option(
             "--cursor", metavar="CURSOR", help="Cursor of the page, from the previous one."
         ),
@@ -41,23 +45,28 @@ def options(function: Any) -> Any:
 def show(
     path: str,
     table_columns: tuple[Column, ...],
-    as_json: bool,
     members: tuple[str, str] = ("items", "next"),
+    text_columns: tuple[Column, ...] = (),
     **params: Any,
 ) -> None:
     """Print one page.
 
     members: the names of the response's members with the items and the cursor of the next page.
+    text_columns: for people, where the columns of a pipe are too many, or lack some.
     params: parameters of the route; those that are None are left out.
     """
-    query = {name: _query_text(value) for name, value in params.items() if value is not None}
-    answer = common.ask(path, urlencode(query), Settings.load())
-    if as_json:
-        common.show_json(answer)
-        return
+    answer = common.ask(path, common.query_of(params), Settings.load())
     items, following = members
-    show_items(table_columns, answer[items])
-    show_next(answer[following])
+
+    def render(answer: Any, page: text.Page) -> None:
+        show_text(page, text_columns or table_columns, answer[items])
+        page.more(len(answer[items]), answer[following])
+
+    def pipe(answer: Any) -> None:
+        show_items(table_columns, answer[items])
+        show_next(answer[following])
+
+    text.show(answer, render, pipe)
 
 
 def show_next(cursor: str | None) -> None:
@@ -67,22 +76,55 @@ def show_next(cursor: str | None) -> None:
 
 
 def show_items(table_columns: tuple[Column, ...], items: Iterable[Any]) -> None:
-    rows = [tuple(_cell_text(item, column.path) for column in table_columns) for item in items]
+    """Print a table as pipes get it: nothing is cut, and every value is as it is in JSON."""
+    rows = [
+        tuple(_cell_text(_member(item, column.path)) for column in table_columns) for item in items
+    ]
     common.show_table(tuple(column.title for column in table_columns), rows)
 
 
-def _query_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def show_text(page: text.Page, table_columns: tuple[Column, ...], items: Iterable[Any]) -> None:
+    """Print a table for people."""
+    rows = [[_text_cell(page, column, item) for column in table_columns] for item in items]
+    page.table(tuple(column.title for column in table_columns), rows)
 
 
-def _cell_text(item: Any, path: str) -> str:
+def _text_cell(page: text.Page, column: Column, item: Any) -> Cell:
+    value = _member(item, column.path)
+    kind = column.kind or _kind_of(column.path.rpartition(".")[2])
+    cell: Cell = getattr(page, kind)(value)
+    return cell
+
+
+def _kind_of(name: str) -> str:
+    """Return the kind of the member of that name."""
+    if name in _MESSAGES:
+        return "message"
+    if name == "verdict":
+        return "verdict"
+    if name in _TIMES or name.endswith(("_at", "At")):
+        return "time"
+    is_id = name in _IDS or name.endswith(("_id", "Id", "_hash", "Sha256"))
+    return "id" if is_id else "plain"
+
+
+_MESSAGES = ("message", "reason", "detail", "figures", "rules")
+_TIMES = ("at", "timestamp")
+_IDS = ("id", "node", "key", "fingerprint")
+
+
+def _member(item: Any, path: str) -> Any:
     for name in path.split("."):
         item = item.get(name) if isinstance(item, dict) else None
-    match item:
+    return item
+
+
+def _cell_text(value: Any) -> str:
+    match value:
         case None:
             return "-"
         case list():
-            return ",".join(str(part) for part in item) or "-"
+            return ",".join(str(part) for part in value) or "-"
         case bool():
-            return "yes" if item else "no"
-    return str(item)
+            return "yes" if value else "no"
+    return str(value)

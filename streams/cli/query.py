@@ -12,7 +12,7 @@ from streams.settings import Settings
 
 @click.command("query")
 @click.argument("path")
-@common.after_option
+@common.read_options
 @common.as_of_option
 def command(path: str, after: str | None, as_of: str | None) -> None:
     """Run a query of the HTTP API.

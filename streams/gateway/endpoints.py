@@ -88,12 +88,22 @@ async def _dispatch(gateway: Gateway, matched: MatchedRoute, request: Request) -
             call = _make_call(gateway, matched, None, body)
             return await _respond_in_thread(gateway, lambda: Response(200, answer(call)))
         case Query() as query:
-            if matched.after is not None:
-                check_after(matched.after, gateway.settings.prefix, gateway.partitions)
-                await gateway.view.wait_async(matched.after, gateway.settings.gateway_wait_s)
+            await _wait_for_view(gateway, matched)
             if query.brief and matched.as_of is None:  # a thread would cost more than the query
                 return make_response(_run_query(gateway, matched, query))
             return await _respond_in_thread(gateway, lambda: _run_query(gateway, matched, query))
+
+
+async def _wait_for_view(gateway: Gateway, matched: MatchedRoute) -> None:
+    """Wait for what `after` and `fresh` ask for, at the same time."""
+    if matched.after is not None:
+        check_after(matched.after, gateway.settings.prefix, gateway.partitions)
+    limit_s = gateway.settings.gateway_wait_s
+    waits = [] if matched.after is None else [gateway.view.wait_async(matched.after, limit_s)]
+    if matched.fresh:
+        waits.append(gateway.view.wait_for_ends(limit_s))
+    if waits:
+        await asyncio.gather(*waits)
 
 
 async def _read_json(

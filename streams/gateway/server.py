@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,12 @@ from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS
 from streams.settings import Settings
 from streams.settings.addresses import Address as Address
-from streams.settings.addresses import address_file, gateway_directory
+from streams.settings.addresses import (
+    GatewayAddress,
+    address_file,
+    gateway_directory,
+    published,
+)
 from streams.telemetry import logs
 from streams.view_store.live import LiveView
 
@@ -77,12 +83,18 @@ def run_gateway(
         use_registry(settings) as ids,
         open_log(settings, patience_s) as source,
         start_view(source, settings) as (view, owns_directory),
-        _publish_address(settings, address if owns_directory else None),
+        ExitStack() as stack,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
         if ids is not None:
             ids.load()
         source.submit(())
+
+        def when_ready() -> None:
+            if owns_directory:
+                stack.enter_context(_published(settings, address))
+            on_ready(address.url)
+
         hub = TailHub(source, settings, max_clients=settings.gateway_max_streams)
         app = create_app(settings, source, view, hub=hub, ids=ids)
         runner.run(
@@ -90,7 +102,7 @@ def run_gateway(
                 Server(_make_uvicorn_config(app, settings), hub, view, ids),
                 listener,
                 address,
-                _when_ready(view, address, on_ready),
+                _when_ready(view, address, when_ready),
             )
         )
 
@@ -169,18 +181,11 @@ def start_view(source: KafkaLog, settings: Settings) -> Iterator[tuple[LiveView,
             view.stop()
 
 
-@contextmanager
-def _publish_address(settings: Settings, address: Address | None) -> Iterator[None]:
-    """Write the gateway's address to the state directory; do nothing without an address."""
-    if address is None:
-        yield
-        return
-    path = address_file(settings)
-    path.write_text(f"{address.url}\n")
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
+def _published(settings: Settings, address: Address) -> AbstractContextManager[None]:
+    """Return the context in which the state directory names this gateway."""
+    bootstrap = settings.bootstrap or connecting.bootstrap_of(settings)
+    current = GatewayAddress(address.url, bootstrap, settings.prefix, os.getpid())
+    return published(address_file(settings), current)
 
 
 def _make_uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
@@ -234,11 +239,11 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def _when_ready(view: LiveView, address: Address, on_ready: Callable[[str], None]) -> None:
+async def _when_ready(view: LiveView, address: Address, on_ready: Callable[[], None]) -> None:
     log.info("listening on %s", address.url)
     while not view.status().ready:
         await asyncio.sleep(_READY_S)
-    on_ready(address.url)
+    on_ready()
 
 
 async def _serve(

@@ -29,5 +29,11 @@ class ViewProtocol(Protocol):
         Raises errors.ViewNotReady, ViewBehind.
         """
 
+    async def wait_for_ends(self, timeout_s: float) -> None:
+        """Wait until readers see everything that the topics hold now.
+
+        Raises errors.ViewNotReady, ViewBehind.
+        """
+
     def awaiting(self, row: bytes) -> AbstractContextManager[Future[None]]:
         """Yield a future that is done once that row of the view is written; never blocks."""

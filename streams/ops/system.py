@@ -21,7 +21,7 @@ from streams.ops.broker.process import Child
 from streams.ops.topics import create_topics
 from streams.registry.binding import register_schemas
 from streams.settings import Settings
-from streams.settings.addresses import address_file, answers
+from streams.settings.addresses import running_url
 
 Progress = Callable[[str], None]
 READY_LIMIT_S = 120.0
@@ -159,8 +159,7 @@ def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
 
     Raises PartEnded.
     """
-    url_file = address_file(settings)
-    if url_file.exists() and answers(url := url_file.read_text().strip()):
+    if (url := running_url(settings)) is not None:
         yield url
         return
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:

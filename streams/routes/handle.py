@@ -79,6 +79,8 @@ class Routes:
             partitions = {topic.name: topic.partitions for topic in self.log.topics().values()}
             check_after(matched.after, self.settings.prefix, partitions)
             self.view.wait(matched.after, self.wait_s)
+        if matched.fresh:
+            self.view.catch_up(self.wait_s)
         call = Call(
             self.view,
             self.settings,

@@ -11,7 +11,7 @@ from streams.protocols.queries import QUERIES
 from streams.routes import graph
 from streams.views.parse import QueryError, QueryParams
 from streams.views.positions import Position
-from streams.views.query_params import AFTER, AS_OF, Parameter
+from streams.views.query_params import AFTER, AS_OF, FRESH, Parameter
 
 _FIRST, *_OTHERS = QUERIES
 ROUTES: tuple[Route, ...] = (
@@ -42,6 +42,7 @@ class MatchedRoute(NamedTuple):
     """A request matched to its route.
 
     after: the position to wait for.  as_of: the text of the past moment to query.
+    fresh: whether to wait for everything that the topics hold now.
     """
 
     route: Route
@@ -49,6 +50,7 @@ class MatchedRoute(NamedTuple):
     params: QueryParams
     after: Position | None
     as_of: str | None = None
+    fresh: bool = False
 
 
 def match_request(route: Route, ids: Mapping[str, str], query: str) -> MatchedRoute:
@@ -56,13 +58,15 @@ def match_request(route: Route, ids: Mapping[str, str], query: str) -> MatchedRo
     params = QueryParams(query, parameters_of(route))
     after = params.position() if route.reads else None
     as_of = params.text(AS_OF.name)
-    if after is not None and as_of is not None:
-        raise QueryError(AS_OF.name, "not together with after: that one is about now")
-    return MatchedRoute(route, ids, params, after, as_of)
+    fresh = route.reads and params.flag(FRESH.name)
+    if as_of is not None and (after is not None or fresh):
+        other = AFTER.name if after is not None else FRESH.name
+        raise QueryError(AS_OF.name, f"not together with {other}: that one is about now")
+    return MatchedRoute(route, ids, params, after, as_of, fresh)
 
 
 def parameters_of(route: Route) -> tuple[Parameter, ...]:
-    parameters = (*route.parameters, AFTER) if route.reads else route.parameters
+    parameters = (*route.parameters, AFTER, FRESH) if route.reads else route.parameters
     return (*parameters, AS_OF) if route.takes_as_of else parameters
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
@@ -48,9 +52,51 @@ def gateway_directory(settings: ServiceSettings) -> Path:
     return settings.state_dir / "gateway"
 
 
+class GatewayAddress(NamedTuple):
+    """A running gateway: its URL, the brokers and the prefix of its log, and its process id."""
+
+    url: str
+    bootstrap: str
+    prefix: str
+    pid: int
+
+
 def address_file(settings: ServiceSettings) -> Path:
-    """Return the file that holds the gateway's URL while it runs, whatever its port."""
+    """Return the file that holds the gateway's address while it answers, whatever its port."""
     return gateway_directory(settings) / "address"
+
+
+@contextmanager
+def published(path: Path, address: GatewayAddress) -> Iterator[None]:
+    """Keep a file with this address until the context is left."""
+    partial = path.with_name(f"{path.name}.{address.pid}")
+    partial.write_text(json.dumps(address._asdict()) + "\n")
+    partial.replace(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def read_address(settings: ServiceSettings) -> GatewayAddress | None:
+    """Return the address in this state directory's file if its process lives, else None.
+
+    A gateway that was killed leaves its file behind.
+    """
+    try:
+        address = GatewayAddress(**json.loads(address_file(settings).read_bytes()))
+        os.kill(address.pid, 0)
+    except PermissionError:
+        return address  # it lives, as another user's
+    except (OSError, ValueError, TypeError):
+        return None
+    return address
+
+
+def running_url(settings: ServiceSettings) -> str | None:
+    """Return the URL of this state directory's gateway if it answers, else None."""
+    address = read_address(settings)
+    return address.url if address is not None and answers(address.url) else None
 
 
 def answers(url: str) -> bool:

@@ -66,6 +66,13 @@ class ServiceSettings:
     gateway: str = setting(
         "GATEWAY", "127.0.0.1:8640", "address the HTTP gateway listens on, host:port"
     )
+    url: str | None = setting(
+        "URL",
+        None,
+        "URL of the gateway that commands ask; if unset, the one of the state directory, else the"
+        " one at HEADRACE_GATEWAY",
+        "web address",
+    )
     public_url: str | None = setting(
         "PUBLIC_URL",
         None,

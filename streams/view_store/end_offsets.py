@@ -99,8 +99,8 @@ class EndOffsetPoller:
                     self._poll_count = 0  # the client retries without reporting an error
 
     def _read_ends(self, due: Sequence[Waiter], view: View) -> None:
-        numbers = {waiter.position.partition for waiter in due}
-        tps_of = {number: view.of_task(number) for number in numbers}
+        numbers = {waiter.number for waiter in due}
+        tps_of = {n: view.partitions if n is None else view.of_task(n) for n in numbers}
         self._request_since = time.monotonic()
         try:
             end_offsets = self._log.high_watermarks(

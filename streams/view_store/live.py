@@ -142,7 +142,16 @@ class LiveView:
 
     async def wait_async(self, position: Position, timeout_s: float) -> None:
         """Wait as `wait` does, without a thread."""
-        done = asyncio.wrap_future(self._waiters.add(position))
+        await self._wait_until(self._waiters.add(position), position, timeout_s)
+
+    async def wait_for_ends(self, timeout_s: float) -> None:
+        """Wait until readers see everything that the topics hold now; raises as `wait` does."""
+        await self._wait_until(self._waiters.add_for_ends(), None, timeout_s)
+
+    async def _wait_until(
+        self, future: Future[None], position: Position | None, timeout_s: float
+    ) -> None:
+        done = asyncio.wrap_future(future)
         try:
             async with asyncio.timeout(timeout_s):
                 await done
@@ -157,7 +166,7 @@ class LiveView:
         """Refuse all present and future waits for a row."""
         self._awaiting.close(ViewNotReady("no more is waited for: the view is being stopped"))
 
-    def _timeout_error(self, position: Position) -> ViewBehind | ViewNotReady:
+    def _timeout_error(self, position: Position | None) -> ViewBehind | ViewNotReady:
         if self._keeper.serving is None:
             return self._not_ready()
         return ViewBehind(position, self.lag())

@@ -1,5 +1,7 @@
 """Callers that wait for the verdict on a record, and then for everything written with it.
 
+Others wait for no verdict, but for everything that the topics hold when they ask.
+
 Kafka shows the records of a transaction partition by partition.  So once the verdict is seen, the
 ends (high watermarks) of the task's partitions are read, and the view must pass them: everything
 that the deciding task wrote in the same transaction lies below.  One request serves all callers
@@ -20,8 +22,15 @@ Ends = Mapping[TopicPartition, int]
 
 
 class Waiter(NamedTuple):
-    position: Position
+    """A waiting caller.  position: of the record, None for the ends of all partitions."""
+
+    position: Position | None
     done: Future[None]
+
+    @property
+    def number(self) -> int | None:
+        """Return the number of the task whose ends it waits for; None: of all."""
+        return None if self.position is None else self.position.partition
 
 
 class ViewProgress(Protocol):
@@ -48,7 +57,13 @@ class OffsetWaiters:
 
         When it completes, a new snapshot shows everything that was written with the verdict.
         """
-        waiter = Waiter(position, Future())
+        return self._add(Waiter(position, Future()))
+
+    def add_for_ends(self) -> Future[None]:
+        """Return a future that completes when a new snapshot shows all that the topics hold now."""
+        return self._add(Waiter(None, Future()))
+
+    def _add(self, waiter: Waiter) -> Future[None]:
         with self._lock:
             if self._closed is not None:
                 waiter.done.set_exception(self._closed)
@@ -79,7 +94,7 @@ class OffsetWaiters:
             return
         remaining: list[Waiter] = []
         for waiter in self._unanswered:
-            if seen.has_answer(waiter.position):
+            if waiter.position is None or seen.has_answer(waiter.position):
                 self._due.append(waiter)
             elif not waiter.done.done():
                 remaining.append(waiter)
@@ -107,15 +122,17 @@ class OffsetWaiters:
             due, self._due = self._due, []
             return due
 
-    def passing(self, due: Sequence[Waiter], ends: Mapping[int, Ends], seen: ViewProgress) -> None:
-        """Set the ends, by partition number, that these callers must wait for.
+    def passing(
+        self, due: Sequence[Waiter], ends: Mapping[int | None, Ends], seen: ViewProgress
+    ) -> None:
+        """Set the ends, by the number of a task (None: of all), that these callers must wait for.
 
         due: callers that `due` returned before the ends were read.  seen: the view that the ends
         were read for; if another view has replaced it, the callers wait from the start.
         """
         with self._lock:
             if seen is self._seen:
-                self._passing += [(waiter, ends[waiter.position.partition]) for waiter in due]
+                self._passing += [(waiter, ends[waiter.number]) for waiter in due]
                 self._complete_passed()
             else:
                 self._unanswered += due

@@ -21,6 +21,6 @@ class ViewBehind(InfrastructureError):
     default_advice = "Ask again later; `headrace up` or `headrace worker` must be running."
 
     def __init__(self, position: Position | None, lag: int) -> None:
-        what = "/".join(map(str, position)) if position else "the end of the log"
-        super().__init__(f"the answer to {what} was not seen in time; the view lags by {lag}")
+        awaited = f"the answer to {'/'.join(map(str, position))}" if position else "the log's end"
+        super().__init__(f"{awaited} was not seen in time; the view lags by {lag}")
         self.lag = lag

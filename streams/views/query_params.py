@@ -77,6 +77,12 @@ AFTER = Parameter(
     ValueForm.POSITION,
     example="apc.packets/0/17",
 )
+FRESH = Parameter(
+    "fresh",
+    "wait until everything is seen that the topics hold at the time of the request",
+    ValueForm.FLAG,
+    default=False,
+)
 AS_OF = Parameter(
     "as_of",
     "as it was once what lies at this position was decided, or at this time (ISO 8601); instead of"

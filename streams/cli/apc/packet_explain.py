@@ -28,7 +28,7 @@ from streams.settings import Settings
     show_default=True,
     help="Receivers and decay of a what-if: those at the verdict, or those of now.",
 )
-@common.after_option
+@common.read_options
 def command(
     session_id: str, packet_id: str, what_ifs: tuple[str, ...], standing: str, after: str | None
 ) -> None:

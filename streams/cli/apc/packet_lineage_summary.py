@@ -23,7 +23,7 @@ from streams.settings import Settings
     show_default=True,
     help="Maximum number of rows of a list.",
 )
-@common.after_option
+@common.read_options
 def command(**params: Any) -> None:
     """Show how protocols spread, the results of their transfers, and the arbitrations.
 

@@ -24,7 +24,7 @@ from streams.settings import Settings
     help="Maximum number of rows of event_stream.",
 )
 @common.out_option
-@common.after_option
+@common.read_options
 def command(out: Path | None, **params: Any) -> None:
     """Show a run: its packets in log order, and all their transitions in one stream.
 

@@ -21,7 +21,7 @@ from streams.settings import Settings
 @click.option("--trace-id", metavar="ID", help="Packets of this trace.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--include-events/--no-events", default=True, help="Show histories.  [default: yes]")
-@common.after_option
+@common.read_options
 def command(include_events: bool, **filters: Any) -> None:
     """Show the newest matching packets, and their whole history.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import click
 
-from streams.cli import common, lists
+from streams.cli import common, lists, text
 from streams.cli.asap import send as asap_send
 from streams.settings import Settings
 
@@ -22,7 +22,6 @@ _EVENT = lists.columns("sequence", "at", "rule", "status", "sender", "snapshot_v
 _SNAPSHOT = lists.columns("version", "id", "checkpoint", "created_at", "restored_from")
 _MESSAGE = lists.columns("timestamp", "id", "sender", "role", "parts")
 _AGENT = lists.columns("id", "name", "version", "endpoints.asap")
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
 
 
 @click.group("asap")
@@ -37,27 +36,32 @@ def command() -> None:
 
 def _get(path: str, after: str | None, **params: Any) -> Any:
     """Return a route's response body.  params: those that are None are left out."""
-    query = {name: value for name, value in {**params, "after": after}.items() if value is not None}
-    return common.ask(f"/v1/asap/{path}", urlencode(query), Settings.load())
+    query = common.query_of({**params, "after": after})
+    return common.ask(f"/v1/asap/{path}", query, Settings.load())
 
 
 def _task_path(id: str, *more: str) -> str:
     return "/".join(quote(part, safe="") for part in ("tasks", id, *more))
 
 
-def _show(answer: Any, as_json: bool) -> None:
-    if as_json:
-        common.show_json(answer)
-    else:
-        common.show_members(answer)
+def _show(answer: Any) -> None:
+    text.show(answer, lambda members, page: page.members(members), common.show_members)
+
+
+def _show_items(table_columns: tuple[lists.Column, ...], answer: Any, member: str) -> None:
+    text.show(
+        answer,
+        lambda body, page: lists.show_text(page, table_columns, body[member]),
+        lambda body: lists.show_items(table_columns, body[member]),
+    )
 
 
 @command.command("task")
 @click.argument("id")
-@_json_option
-@common.after_option
+@text.options
+@common.read_options
 @common.as_of_option
-def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
+def task(id: str, after: str | None, as_of: str | None) -> None:
     """Show the state of a task, and its response.
 
     ID is the id of the task, its worker's own id for it, or the id of its request.
@@ -67,7 +71,16 @@ def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
       headrace asap task 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
     answer = _get(_task_path(id), after, as_of=as_of)
-    _show(answer if as_json else {**answer.pop("task"), **answer}, as_json)
+    text.show(
+        answer,
+        lambda body, page: page.members(_flat(body)),
+        lambda body: common.show_members(_flat(body)),
+    )
+
+
+def _flat(answer: Any) -> Any:
+    """Return the members of the task and of the answer in one object."""
+    return {**answer["task"], **{k: v for k, v in answer.items() if k != "task"}}
 
 
 @command.command("tasks")
@@ -78,21 +91,21 @@ def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
 @click.option("--skill", "skill_id", metavar="ID", help="Tasks that need this skill.")
 @click.option("--parent", "parent_task_id", metavar="ID", help="Subtasks of this task.")
 @lists.options
-def tasks(as_json: bool, **params: Any) -> None:
+def tasks(**params: Any) -> None:
     """Show tasks, the oldest first.
 
     \b
     Example:
       headrace asap tasks --worker urn:asap:agent:indexer:eu --status working
     """
-    lists.show("/v1/asap/tasks", _TASK, as_json, ("tasks", "cursor"), **params)
+    lists.show("/v1/asap/tasks", _TASK, ("tasks", "cursor"), **params)
 
 
 @command.command("events")
 @click.argument("id")
 @click.option("--at", type=int, metavar="N", help="Show events up to N, and the state after N.")
 @lists.options
-def events(id: str, at: int | None, as_json: bool, **params: Any) -> None:
+def events(id: str, at: int | None, **params: Any) -> None:
     """Show the events of a task.
 
     For an event-sourced task, --at also shows the state after that event.
@@ -102,22 +115,30 @@ def events(id: str, at: int | None, as_json: bool, **params: Any) -> None:
       headrace asap events 01M7YRRRS4RFVVVX9QRHKJ8E9C --at 3
     """
     answer = _get(_task_path(id, "events"), params.pop("after"), at=at, **params)
-    if as_json:
-        common.show_json(answer)
-        return
-    lists.show_items(_EVENT, answer["events"])
-    lists.show_next(answer["cursor"])
-    if at is not None:
-        common.echo()
-        common.show_members({"version": at, **answer["state"]})
+
+    def render(answer: Any, page: text.Page) -> None:
+        lists.show_text(page, _EVENT, answer["events"])
+        page.more(len(answer["events"]), answer["cursor"])
+        if at is not None:
+            page.line()
+            page.members({"version": at, **answer["state"]})
+
+    def pipe(answer: Any) -> None:
+        lists.show_items(_EVENT, answer["events"])
+        lists.show_next(answer["cursor"])
+        if at is not None:
+            common.echo()
+            common.show_members({"version": at, **answer["state"]})
+
+    text.show(answer, render, pipe)
 
 
 @command.command("snapshots")
 @click.argument("id")
 @click.argument("version", required=False)
-@_json_option
-@common.after_option
-def snapshots(id: str, version: str | None, as_json: bool, after: str | None) -> None:
+@text.options
+@common.read_options
+def snapshots(id: str, version: str | None, after: str | None) -> None:
     """Show the saved states of a task, or one of them.
 
     VERSION is a number, `latest` or `checkpoint`.
@@ -128,20 +149,17 @@ def snapshots(id: str, version: str | None, as_json: bool, after: str | None) ->
       headrace asap snapshots 01M7YRRRS4RFVVVX9QRHKJ8E9C latest --json
     """
     if version is not None:
-        _show(_get(_task_path(id, "snapshots", version), after), as_json)
+        _show(_get(_task_path(id, "snapshots", version), after))
         return
     answer = _get(_task_path(id, "snapshots"), after)
-    if as_json:
-        common.show_json(answer)
-    else:
-        lists.show_items(_SNAPSHOT, answer["snapshots"])
+    _show_items(_SNAPSHOT, answer, "snapshots")
 
 
 @command.command("messages")
 @click.argument("id")
-@_json_option
-@common.after_option
-def messages(id: str, as_json: bool, after: str | None) -> None:
+@text.options
+@common.read_options
+def messages(id: str, after: str | None) -> None:
     """Show the messages between the agents of a task.
 
     \b
@@ -149,16 +167,13 @@ def messages(id: str, as_json: bool, after: str | None) -> None:
       headrace asap messages 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
     answer = _get(_task_path(id, "messages"), after)
-    if as_json:
-        common.show_json(answer)
-    else:
-        lists.show_items(_MESSAGE, answer["messages"])
+    _show_items(_MESSAGE, answer, "messages")
 
 
 @command.command("agents")
 @click.argument("urn", required=False)
 @lists.options
-def agents(urn: str | None, as_json: bool, **params: Any) -> None:
+def agents(urn: str | None, **params: Any) -> None:
     """Show the manifests in force, or one of them.
 
     \b
@@ -167,9 +182,9 @@ def agents(urn: str | None, as_json: bool, **params: Any) -> None:
       headrace asap agents urn:asap:agent:indexer:eu --json
     """
     if urn is None:
-        lists.show("/v1/asap/agents", _AGENT, as_json, ("agents", "cursor"), **params)
+        lists.show("/v1/asap/agents", _AGENT, ("agents", "cursor"), **params)
     else:
-        _show(_get(f"agents/{quote(urn, safe='')}", params["after"]), as_json)
+        _show(_get(f"agents/{quote(urn, safe='')}", params["after"]))
 
 
 for _command in asap_send.COMMANDS:

@@ -45,14 +45,14 @@ def command() -> None:
 @click.option("--from-index", type=click.IntRange(0), metavar="N", help="This turn and later.")
 @click.option("--agent", "agent_id", type=_AGENTS, help="Turns of this agent.")
 @lists.options
-def turns(as_json: bool, **params: Any) -> None:
+def turns(**params: Any) -> None:
     """Show the logged turns of a task, by turn index.
 
     \b
     Example:
       headrace saop turns --task paint-7 --from-index 3 --json
     """
-    lists.show("/v1/saop/turns", _TURN, as_json, **params)
+    lists.show("/v1/saop/turns", _TURN, **params)
 
 
 @command.command("tasks")
@@ -62,7 +62,7 @@ def turns(as_json: bool, **params: Any) -> None:
 @click.option("--origin", type=_ORIGINS, help="Tasks that this protocol's processor reported.")
 @lists.options
 @common.as_of_option
-def tasks(as_json: bool, **params: Any) -> None:
+def tasks(**params: Any) -> None:
     """Show tasks and their states, by session and task.
 
     --as-of needs one task: give --session and --task.
@@ -71,7 +71,7 @@ def tasks(as_json: bool, **params: Any) -> None:
     Example:
       headrace saop tasks --session s-9 --state FAILED
     """
-    lists.show("/v1/saop/tasks", _TASK, as_json, **params)
+    lists.show("/v1/saop/tasks", _TASK, **params)
 
 
 @command.command("escalations")
@@ -80,21 +80,21 @@ def tasks(as_json: bool, **params: Any) -> None:
 @click.option("--agent", "agent_id", type=_AGENTS, help="Escalations of this agent.")
 @click.option("--detector", type=_DETECTORS, help="Escalations of this detector.")
 @lists.options
-def escalations(as_json: bool, **params: Any) -> None:
+def escalations(**params: Any) -> None:
     """Show agents and tasks that need attention, the newest first.
 
     \b
     Example:
       headrace saop escalations --agent developer --limit 10
     """
-    lists.show("/v1/saop/escalations", _ESCALATION, as_json, **params)
+    lists.show("/v1/saop/escalations", _ESCALATION, **params)
 
 
 @command.command("audit")
 @click.option("--task", "task_id", metavar="ID", help="Turns of this task.")
 @click.option("--session", "session_id", metavar="ID", help="Streams and tasks of this session.")
 @lists.options
-def audit(as_json: bool, **params: Any) -> None:
+def audit(**params: Any) -> None:
     """Compare the thoughts that agents streamed with those in their turns.
 
     Give one of --task and --session.
@@ -103,4 +103,4 @@ def audit(as_json: bool, **params: Any) -> None:
     Example:
       headrace saop audit --session s-9
     """
-    lists.show("/v1/saop/thought-audit", _AUDIT, as_json, **params)
+    lists.show("/v1/saop/thought-audit", _AUDIT, **params)

@@ -31,24 +31,24 @@ def command() -> None:
 @click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
 @click.option("--open", is_flag=True, help="Only calls that are not completed.")
 @lists.options
-def calls(as_json: bool, **params: Any) -> None:
+def calls(**params: Any) -> None:
     """Show the tool calls of a session, in the order in which they began.
 
     \b
     Example:
       headrace rtes calls --session s-9 --open
     """
-    lists.show("/v1/rtes/calls", _CALL, as_json, **params)
+    lists.show("/v1/rtes/calls", _CALL, **params)
 
 
 @command.command("rejections")
 @click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
 @lists.options
-def rejections(as_json: bool, **params: Any) -> None:
+def rejections(**params: Any) -> None:
     """Show the duplicate and rejected events of a session, with their rules.
 
     \b
     Example:
       headrace rtes rejections --session s-9 --after rtes.raw/0/3
     """
-    lists.show("/v1/rtes/rejections", _REJECTION, as_json, **params)
+    lists.show("/v1/rtes/rejections", _REJECTION, **params)

@@ -28,7 +28,7 @@ _COLUMNS = ("version", "storedAt", "ageSec", "taskId", "recordSha256")
 )
 @click.option("--verify", is_flag=True, help="Check the hashes of KEY, or of all keys.")
 @click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
-@common.after_option
+@common.read_options
 @common.as_of_option
 @click.pass_context
 def command(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from streams.cli import common, lists
+from streams.cli import common, lists, text
 from streams.errors import NotFound
 from streams.settings import Settings
 
@@ -26,7 +26,7 @@ _DERIVED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "ex
     "--heuristics", is_flag=True, help="Show every version of the derived values, with reasons."
 )
 @lists.options
-def command(capability: str, heuristics: bool, as_json: bool, **params: Any) -> None:
+def command(capability: str, heuristics: bool, **params: Any) -> None:
     """Show what the service learned about a capability.
 
     \b
@@ -35,19 +35,19 @@ def command(capability: str, heuristics: bool, as_json: bool, **params: Any) -> 
       headrace sap-learning consult.align --heuristics
     """
     if heuristics:
-        _show_heuristics(capability, as_json, params["after"])
+        _show_heuristics(capability, params["after"])
     else:
-        lists.show("/v1/sap/learning", _COLUMNS, as_json, capability=capability, **params)
+        lists.show("/v1/sap/learning", _COLUMNS, capability=capability, **params)
 
 
-def _show_heuristics(capability: str, as_json: bool, after: str | None) -> None:
+def _show_heuristics(capability: str, after: str | None) -> None:
     from streams.protocols.sap.queries.knowledge import heuristics
 
     with common.open_log_and_view(Settings.load(), after) as (_, view):
         versions = list(_with_changes(heuristics(view, capability)))
     if not versions:
         raise NotFound(f"nothing was derived for {capability}")
-    if as_json:
+    if text.form() is text.Form.JSON:
         common.show_json({"items": versions})
         return
     for each in versions:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import click
 
 from streams.cli import common
@@ -15,7 +17,7 @@ from streams.settings import Settings
     "--seq", type=click.IntRange(1), metavar="N", help="Show this outcome instead of the last."
 )
 @click.option("--json", "as_json", is_flag=True, help="No effect: the output is always JSON.")
-@common.after_option
+@common.read_options
 def command(task_id: str, seq: int | None, as_json: bool, after: str | None) -> None:
     """Show an outcome of a task.
 
@@ -24,10 +26,8 @@ def command(task_id: str, seq: int | None, as_json: bool, after: str | None) -> 
       headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
       headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --seq 1
     """
-    from streams.protocols.sap.queries.tasks import outcomes_of, task_key
-
-    with common.open_log_and_view(Settings.load(), after) as (_, view):
-        outcomes = list(outcomes_of(view, task_key(task_id)))
+    path = f"/v1/sap/tasks/{quote(task_id, safe='')}"
+    outcomes = common.ask(path, common.query_of({"after": after}), Settings.load())["outcomes"]
     if not outcomes:
         raise NotFound(f"task {task_id} has no outcome")
     if seq is not None and seq > len(outcomes):

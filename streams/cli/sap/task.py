@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -24,15 +24,14 @@ _TITLES = ("at", "kind", "status", "alignment", "rule", "cause")
     metavar="S",
     help="Wait up to S seconds for the task to end.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
-@common.after_option
+@text.options
+@common.read_options
 @common.as_of_option
 @click.pass_context
 def command(
     ctx: click.Context,
     task_id: str,
     wait_s: float | None,
-    as_json: bool,
     after: str | None,
     as_of: str | None,
 ) -> None:
@@ -46,30 +45,37 @@ def command(
       headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --wait 30 --json
       headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --as-of 2026-11-22T12:00:00Z
     """
-    from streams.protocols.sap.queries.tasks import end_of, task, task_key
-
-    if as_of is not None:
-        if after is not None or wait_s is not None:
-            raise UsageError("--as-of looks back; leave --after and --wait out")
-        query = urlencode({"as_of": as_of})
-        answer = common.ask(f"/v1/sap/tasks/{quote(task_id, safe='')}", query, Settings.load())
-        _show(answer, as_json)
+    if as_of is not None and (after is not None or wait_s is not None):
+        raise UsageError("--as-of looks back; leave --after and --wait out")
+    settings = Settings.load()
+    if wait_s is None:
+        query = common.query_of({"after": after, "as_of": as_of})
+        answer = common.ask(f"/v1/sap/tasks/{quote(task_id, safe='')}", query, settings)
+        text.show(answer, _render, _pipe)
         return
-    with common.open_log_and_view(Settings.load(), after) as (_, view):
-        ended = wait_s is None or common.step_until(
-            view, lambda: end_of(view, task_key(task_id)) is not None, wait_s
-        )
-        answer = task(view, task_id)
-    _show(answer, as_json)
+    ended, answer = _wait(settings, task_id, after, wait_s)
+    text.show(answer, _render, _pipe)
     if not ended:
         common.echo(f"after {wait_s:g} s it is still {answer['state'] or 'unknown'}", err=True)
         ctx.exit(1)
 
 
-def _show(answer: Any, as_json: bool) -> None:
-    if as_json:
-        common.show_json(answer)
-        return
+def _wait(settings: Settings, task_id: str, after: str | None, wait_s: float) -> tuple[bool, Any]:
+    """Return whether the task has ended in time, and its state."""
+    from streams.protocols.sap.queries.tasks import end_of, task, task_key
+
+    with common.open_log_and_view(settings, after) as (_, view):
+        ended = common.step_until(view, lambda: end_of(view, task_key(task_id)) is not None, wait_s)
+        return ended, task(view, task_id)
+
+
+def _render(answer: Any, page: text.Page) -> None:
+    page.members({k: v for k, v in answer.items() if k not in _LISTS})
+    page.line()
+    page.table(_TITLES, [*map(_ack, answer["acks"]), *map(_outcome, answer["outcomes"])])
+
+
+def _pipe(answer: Any) -> None:
     common.show_members({k: v for k, v in answer.items() if k not in _LISTS})
     common.echo()
     common.show_table(_TITLES, [*map(_ack, answer["acks"]), *map(_outcome, answer["outcomes"])])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import click
 
-from streams.cli import common, lists
+from streams.cli import common, lists, text
 from streams.cli.summit.agents import MAX_LIMIT
 from streams.cli.summit.common import SummitCommand
 from streams.settings import Settings
@@ -24,7 +23,7 @@ _TITLES = (
 @click.option("--trace", "traceId", metavar="T", help="Runs of this trace.")
 @click.option("--parent", "parentRunId", metavar="R", help="Child runs of this run.")
 @lists.options
-def command(as_json: bool, **params: Any) -> None:
+def command(**params: Any) -> None:
     """Show runs, the newest first.
 
     \b
@@ -32,11 +31,16 @@ def command(as_json: bool, **params: Any) -> None:
       headrace summit-runs --agent word-stats --state failed
     """
     params["limit"] = min(params["limit"], MAX_LIMIT)
-    query = {name: value for name, value in params.items() if value is not None}
-    answer = common.ask("/v1/summit/runs", urlencode(query), Settings.load())
-    if as_json:
-        common.show_json(answer)
-        return
+    answer = common.ask("/v1/summit/runs", common.query_of(params), Settings.load())
+    text.show(answer, _render, _pipe)
+
+
+def _render(answer: Any, page: text.Page) -> None:
+    page.table(_TITLES, [_row(item) for item in answer["items"]])
+    page.more(len(answer["items"]), answer["next"])
+
+
+def _pipe(answer: Any) -> None:
     common.show_table(_TITLES, [_row(item) for item in answer["items"]])
     lists.show_next(answer["next"])
 

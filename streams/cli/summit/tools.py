@@ -20,7 +20,6 @@ def command(
     /,
     agent: str | None,
     mcp: bool,
-    as_json: bool,
     after: str | None,
     cursor: str | None,
     limit: int,

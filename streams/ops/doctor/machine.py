@@ -16,7 +16,7 @@ from streams.ops.broker import kafka_distribution
 from streams.ops.broker.home import Home
 from streams.ops.doctor.findings import Check, fail, failed, ok, warn
 from streams.settings import Settings
-from streams.settings.addresses import Address, address_file, answers, gateway_directory
+from streams.settings.addresses import Address, gateway_directory, running_url
 
 MIB = 1 << 20
 MIN_FREE = 256 * MIB
@@ -114,8 +114,7 @@ def _check_gateway_port(settings: Settings) -> Check:
         return failed("gateway port", exc)
     if address.port == 0 or _is_free(address.host, address.port):
         return ok("gateway port", f"{settings.gateway} is free")
-    url_file = address_file(settings)
-    if url_file.exists() and answers(url := url_file.read_text().strip()):
+    if (url := running_url(settings)) is not None:
         return ok("gateway port", f"a gateway answers at {url}")
     return fail(
         "gateway port",

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemas.asap.base import is_urn
 from streams.settings.service import ServiceSettings, number, setting
 from streams.settings.values import Format
 
 RECIPIENT_CHECK = ("auto", "always", "never")
-_URN = Format("an agent URN", is_urn)
+
+
+def _is_urn(text: str) -> bool:
+    from schemas.asap.base import is_urn  # loading it takes longer than a command that asks
+
+    return is_urn(text)
+
+
+_URN = Format("an agent URN", _is_urn)
 
 
 @dataclass(frozen=True, kw_only=True)

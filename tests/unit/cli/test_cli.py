@@ -33,6 +33,7 @@ def run(*args: str, stdin: Any = None, env: dict[str, str] | None = None) -> Res
 def state_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A state directory in which no broker runs."""
     monkeypatch.setenv("HEADRACE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("HEADRACE_GATEWAY", "127.0.0.1:0")
     monkeypatch.delenv("HEADRACE_BOOTSTRAP", raising=False)
     return tmp_path / "state"
 

@@ -3,16 +3,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
+from streams.engine.log import Log
 from streams.errors import NotFound, StateLocked, ViewNotReady
 from streams.protocols.apc.queries import packets as apc
 from streams.view_store.live import LiveView
 from streams.views.positions import ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea, packet_id
 from tests.unit.views.bench import Bench
-from tests.unit.views.living import live_over, rows_of, to_position, until
+from tests.unit.views.living import Outage, live_over, rows_of, to_position, until
 
 
 @pytest.fixture
@@ -97,6 +99,33 @@ def test_many_may_wait_at_once_without_threads(bench: Bench, live: LiveView) -> 
     assert served == [None] * len(positions)
     assert isinstance(behind, ViewBehind)
     assert threading.active_count() == before
+
+
+def test_who_asks_afresh_sees_all_that_was_written_before(bench: Bench, live: LiveView) -> None:
+    until(live, "ready")
+    for number in range(1, 4):
+        bench.send("apc.packets", idea(number))
+        asyncio.run(live.wait_for_ends(20))
+        with live.reader() as reads:
+            assert apc.packet(reads, "s1", packet_id(number))["state"] == "ROUTED"
+
+
+def test_one_request_to_the_broker_serves_all_who_ask_at_once(bench: Bench) -> None:
+    outage = Outage(bench)
+    view = LiveView(cast(Log, outage), bench.folder / "live", bench.settings, lambda: bench.now)
+    view.start()
+    until(view, "ready")
+
+    async def wait() -> list[BaseException | None]:
+        waiting = [asyncio.create_task(view.wait_for_ends(0.2)) for _ in range(20)]
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert asyncio.run(wait()) == [None] * 20
+    outage.away.set()
+    assert all(isinstance(exc, ViewBehind) for exc in asyncio.run(wait()))
+    outage.away.clear()
+    asyncio.run(view.wait_for_ends(20))
+    view.stop()
 
 
 def test_who_waits_when_it_stops_is_refused(bench: Bench, live: LiveView) -> None:

@@ -1,0 +1,177 @@
+"""The gateway that commands ask, and requests to it.
+
+A gateway that is named, by `--gateway` or HEADRACE_URL, must answer.  One that is only looked for,
+in the state directory and at HEADRACE_GATEWAY, need not be there.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+import click
+
+from streams.errors import GatewayUnavailable, UsageError
+from streams.settings import Settings
+from streams.settings.addresses import Address, GatewayAddress, read_address
+
+CONNECT_S = 3.0
+MORE_S = 50.0
+"""How much longer than the gateway's own wait an answer may take, in seconds."""
+_NAMED, _OFF = f"{__name__}.url", f"{__name__}.off"
+
+
+class GatewayChoice(NamedTuple):
+    """A gateway to ask.  named: by the user, so that it must answer."""
+
+    url: str
+    named: bool
+
+
+class GatewayResponse(NamedTuple):
+    """The status and the JSON body of a response."""
+
+    status: int
+    body: Any
+
+
+def options(function: Any) -> Any:
+    """Add `--gateway URL` and `--no-gateway`, which `candidates` reads."""
+
+    def keep(key: str) -> Any:
+        def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+            ctx.meta[key] = value
+
+        return callback
+
+    for option in (
+        click.option(
+            "--no-gateway",
+            is_flag=True,
+            expose_value=False,
+            callback=keep(_OFF),
+            help="Read the log, even if a gateway runs.",
+        ),
+        click.option(
+            "--gateway",
+            metavar="URL",
+            expose_value=False,
+            callback=keep(_NAMED),
+            help="Ask this gateway.  [default: HEADRACE_URL, else one that runs here]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def candidates(settings: Settings) -> list[GatewayChoice]:
+    """Return the gateways to ask, the first first; empty: read the log.
+
+    The address file and HEADRACE_GATEWAY count only for the log that the settings name.
+    Raises UsageError for a URL that is none.
+    """
+    ctx = click.get_current_context(silent=True)
+    meta = {} if ctx is None else ctx.meta
+    named = meta.get(_NAMED)
+    if meta.get(_OFF):
+        if named:
+            raise UsageError("--gateway and --no-gateway exclude each other")
+        return []
+    if url := named or settings.url:
+        return [GatewayChoice(_checked(url), named=True)]
+    return [GatewayChoice(url, named=False) for url in _running_here(settings)]
+
+
+def _running_here(settings: Settings) -> Iterator[str]:
+    """Yield the URLs at which a gateway over the log of these settings may run."""
+    address = read_address(settings)
+    if address is not None and _is_over_log(address, settings):
+        yield address.url
+    listening = Address.parse(settings.gateway)
+    if settings.bootstrap is None and not settings.prefix and listening.port:
+        yield listening.url
+
+
+def _is_over_log(address: GatewayAddress, settings: Settings) -> bool:
+    same_prefix = address.prefix == settings.prefix
+    return same_prefix and settings.bootstrap in (None, address.bootstrap)
+
+
+def _checked(url: str) -> str:
+    """Return the URL without a slash at its end; `host:port` gets a scheme.  Raises UsageError."""
+    whole = url if "://" in url else f"http://{url}"
+    try:
+        parts = urlsplit(whole)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise UsageError(f"{url} is not the URL of a gateway, like http://127.0.0.1:8640")
+    return whole.rstrip("/")
+
+
+def get(choice: GatewayChoice, path: str, query: str, settings: Settings) -> GatewayResponse | None:
+    """Return the gateway's answer; None if none answers where one was only looked for.
+
+    Raises GatewayUnavailable if a named one does not answer as a gateway does.
+    """
+    try:
+        answer = _request(choice.url, path, query, settings)
+    except (OSError, http.client.HTTPException, ValueError) as exc:
+        if not choice.named:
+            return None
+        raise GatewayUnavailable(f"no gateway answers at {choice.url}: {_reason(exc)}") from exc
+    if choice.named or _serves(answer, settings):
+        return answer
+    return None
+
+
+def _serves(answer: GatewayResponse, settings: Settings) -> bool:
+    """Return whether an unnamed gateway can answer: it is ready, and asks for no unset token."""
+    if answer.status == 401:
+        return settings.token is not None
+    return answer.status != 503
+
+
+def _request(url: str, path: str, query: str, settings: Settings) -> GatewayResponse:
+    """Send a GET request and return the response.
+
+    Raises OSError, HTTPException, and ValueError for what is no answer of a gateway.
+    """
+    parts = urlsplit(url)
+    connection = _connection(parts)
+    headers = {"Accept": "application/json, application/problem+json"}
+    if settings.token is not None:
+        headers["Authorization"] = f"Bearer {settings.token}"
+    with closing(connection):
+        connection.connect()
+        connection.sock.settimeout(settings.gateway_wait_s + MORE_S)
+        connection.request("GET", f"{parts.path}{path}?{query}", headers=headers)
+        with connection.getresponse() as response:
+            return _read(response)
+
+
+def _read(response: http.client.HTTPResponse) -> GatewayResponse:
+    """Return a response that is JSON, and a problem unless its status is 200."""
+    kind = response.getheader("Content-Type", "").partition(";")[0]
+    if kind not in ("application/json", "application/problem+json"):  # a stream has no end
+        raise ValueError(f"it answers {response.status} with {kind or 'no content type'}")
+    body = json.loads(response.read())
+    if response.status != 200 and not (isinstance(body, dict) and "detail" in body):
+        raise ValueError(f"it answers {response.status}, not as headrace does")
+    return GatewayResponse(response.status, body)
+
+
+def _connection(parts: SplitResult) -> http.client.HTTPConnection:
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        return http.client.HTTPSConnection(host, parts.port, timeout=CONNECT_S)
+    return http.client.HTTPConnection(host, parts.port, timeout=CONNECT_S)
+
+
+def _reason(exc: Exception) -> str:
+    return (exc.strerror if isinstance(exc, OSError) else None) or str(exc) or type(exc).__name__
