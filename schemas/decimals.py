@@ -1,4 +1,6 @@
-"""Exact decimal arithmetic on the numbers of packets (spec 1): the double 0.1 is the decimal 0.1.
+"""Exact decimal arithmetic on the numbers of packets: the double 0.1 is the decimal 0.1.
+
+Source: APC guide, 1.
 
 Comparisons of Decimals are exact.  Arithmetic must go through `product`, `total` and
 `difference`, since the default context rounds to 28 digits.
@@ -46,7 +48,7 @@ def round6(number: Decimal | Fraction | float) -> float:
 
 
 def to_nano(number: Decimal | Fraction | float) -> int:
-    """Convert to units of 10^-9, rounded half-even (spec 5.6)."""
+    """Convert to units of 10^-9, rounded half-even (APC guide, 5.6)."""
     return _scaled(number, 9)
 
 

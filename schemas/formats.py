@@ -25,7 +25,7 @@ MAX_ID = 256
 
 
 def is_uuid(text: str) -> bool:
-    """Return whether a text is 8-4-4-4-12 hexadecimal digits, any case and version (apc spec 1)."""
+    """Return whether a text is 8-4-4-4-12 hexadecimal digits, of any version (APC guide, 1)."""
     return _UUID.fullmatch(text) is not None
 
 
@@ -41,7 +41,7 @@ def parse_time(text: str) -> int | None:
     """Parse an RFC 3339 date-time to nanoseconds since the epoch; None if it is not one.
 
     The date and time must exist, with `Z` or an offset, at most nine fraction digits, and no leap
-    second (apc spec 2.1).
+    second (APC guide, 2.1).
     """
     match = _TIME.fullmatch(text)
     if match is None:

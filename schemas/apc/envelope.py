@@ -1,4 +1,4 @@
-"""The members that every packet has (spec 2.1 to 2.3)."""
+"""The members that every packet has (APC guide, 2.1 to 2.3)."""
 
 from __future__ import annotations
 

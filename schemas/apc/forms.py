@@ -1,4 +1,4 @@
-"""A packet's JSON form, its ids in lower case, and its hashes (spec 1)."""
+"""A packet's JSON form, its ids in lower case, and its hashes (APC guide, 1)."""
 
 from __future__ import annotations
 

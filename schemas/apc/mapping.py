@@ -44,7 +44,7 @@ MAPPING = JsonMapping(
         )
     },
     sparse=frozenset({f"{NAMESPACE}.ApcPacket", *IR_TYPES, *PAYLOADS.values()}),
-    # A transition leaves out what equals its fact's or its row's (apc spec 9.14).
+    # A transition leaves out what equals its fact's or its row's (APC guide, 2.6).
     repetitions={
         f"{NAMESPACE}.ApcEvent": Repetition(
             "transitions", _TRANSITION, {"at": "at", "cause": "cause"}

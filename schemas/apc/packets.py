@@ -1,4 +1,4 @@
-"""The packet itself: one model per packet type, told apart by `packet_type` (spec 2.1)."""
+"""The packet itself: one model per packet type, told apart by `packet_type` (APC guide, 2.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The payloads of the fourteen packet types (spec 2.4, 2.5)."""
+"""The payloads of the fourteen packet types (APC guide, 2.4, 2.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shape rules that tie members of a packet together (spec 2.1, 2.4, 2.7).
+"""Shape rules that tie members of a packet together (APC guide, 2.1, 2.4, 2.7).
 
 They look at any JSON object: a member of the wrong type is another rule's business.
 """

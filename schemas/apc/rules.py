@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas import rules as common
 from schemas.rules import Rule, Stage, Where, rules_of
 
-# Shape (spec 3.1).
+# Shape (APC guide, 3.1).
 JSON_INVALID = Rule(
     "json_invalid", "the text is not I-JSON, or not an object", Stage.SCHEMA, Where.EDGE
 )
@@ -80,7 +80,7 @@ METADATA_VALUE = Rule(
     Where.BOTH,
 )
 
-# Log (spec 3.2; 9.15, 9.18).
+# Log (APC guide, 3.2).
 KEY_MISMATCH = Rule(
     "key_mismatch", "the record key is not trace.session_id", Stage.LOG, Where.PROCESSOR
 )
@@ -100,7 +100,7 @@ OUTPUT_TOO_LARGE = Rule(
 )
 ACCEPTED = Rule("accepted", "no rule is broken", Stage.LOG, Where.PROCESSOR)
 
-# Policy (spec 3.3), in the order of checking.
+# Policy (APC guide, 3.3), in the order of checking.
 SESSION_HALTED = Rule("session_halted", "the session is halted", Stage.POLICY, Where.PROCESSOR)
 SESSION_CLOSED = Rule("session_closed", "the session is closed", Stage.POLICY, Where.PROCESSOR)
 PHASE_TYPE = Rule(
@@ -227,7 +227,7 @@ ACK_NOT_RECIPIENT = Rule(
     Where.PROCESSOR,
 )
 
-# What happened to a packet because of another (spec 5.2).
+# What happened to a packet because of another (APC guide, 5.2).
 ACK_RECORDED = Rule(
     "ack_recorded",
     "a recipient accepted; others are still to answer",
@@ -256,7 +256,7 @@ OUTCOME_KEPT = Rule(
 )
 RETRACTED = Rule("retracted", "the packet was retracted", Stage.EFFECT, Where.PROCESSOR)
 
-# What a timer did (spec 4.2).
+# What a timer did (APC guide, 4.2).
 REDELIVERED = Rule(
     "redelivered", "no answer in time; delivered again", Stage.TIMER, Where.PROCESSOR
 )
@@ -265,7 +265,7 @@ ACK_TIMEOUT = Rule(
 )
 TTL_EXPIRED = Rule("ttl_expired", "the packet's deadline passed", Stage.TIMER, Where.PROCESSOR)
 
-# Warnings (spec 5.9); they never change a verdict.
+# Warnings (APC guide, 5.9); they never change a verdict.
 EXPIRED_ON_ARRIVAL = Rule(
     "expired_on_arrival",
     "the packet's deadline had passed when it came",

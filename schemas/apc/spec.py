@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from schemas.apc.mapping import MAPPING
+from schemas.apc.meanings import MEANINGS
 from schemas.apc.packets import Packet
 from schemas.apc.validate import validate
 from schemas.model import json_schema_text
@@ -30,4 +31,5 @@ SPEC = Spec(
     kinds={"apc.packet": validate},
     export=_export,
     mapping=MAPPING,
+    meanings=MEANINGS,
 )

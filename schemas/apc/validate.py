@@ -1,4 +1,4 @@
-"""The shape rules of packets (spec 3.1), all of them collected.
+"""The shape rules of packets (APC guide, 3.1), all of them collected.
 
 The models say what a packet may look like; their errors are translated to rule codes here.  The
 rules that tie members together are functions in `relations`.

@@ -1,4 +1,4 @@
-"""The routes of the lineage graph of all protocols (apc spec, 6.3)."""
+"""The routes of the lineage graph of all protocols (APC guide, 6.3)."""
 
 from __future__ import annotations
 

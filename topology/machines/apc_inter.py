@@ -16,7 +16,7 @@ They are also the one place where this machine decides about packets: such a ses
 new, only what ends or reports what had begun.  Everywhere else it observes.  An event without an
 edge is noted and changes nothing.
 
-Source: APC/1.0 spec, 4.4.
+Source: APC guide, 4.4.
 """
 
 from __future__ import annotations

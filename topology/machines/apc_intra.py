@@ -14,7 +14,7 @@ Cancelled, or after an error that no retry mends, the agent is in LOCAL_HALT for
 was doing.  It is the only state that nothing leaves; LOCAL_IDLE is where an agent ends at rest,
 and where it can begin anew.
 
-Source: APC/1.0 spec, 4.5.
+Source: APC guide, 4.5.
 """
 
 from __future__ import annotations

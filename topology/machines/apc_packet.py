@@ -18,7 +18,7 @@ Retraction is the exception to everything.  The sender may take back a packet in
 is, archived or refused or expired, so it is an edge of `*`.  Only RETRACTED itself is sealed: a
 second retraction finds nothing to take back.
 
-Source: APC/1.0 spec, 4.1.
+Source: APC guide, 4.1.
 """
 
 from __future__ import annotations

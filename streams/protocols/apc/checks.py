@@ -4,7 +4,7 @@ Not derived again: whether a session was over and who had received a protocol (t
 what the decision read, and the comparison of rows verifies that), and limits by settings that may
 have changed since.
 
-Source: APC spec, 3 to 5.
+Source: APC guide, 3 to 5.
 """
 
 from __future__ import annotations

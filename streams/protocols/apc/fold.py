@@ -3,7 +3,7 @@
 The verdict on a packet makes its row.  A fact of an effect or a timer carries the transitions,
 and the state after them.
 
-Source: APC spec, 4 and 5.
+Source: APC guide, 4 and 5.
 """
 
 from __future__ import annotations

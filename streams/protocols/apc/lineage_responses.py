@@ -1,4 +1,4 @@
-"""Answers about protocols (apc spec, 6.1, 6.3), and the lineage graph."""
+"""Answers about protocols (APC guide, 6.1, 6.3), and the lineage graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes about the spread and the effectiveness of protocols (apc spec, 6.1 and 6.3)."""
+"""Routes about the spread and the effectiveness of protocols (APC guide, 6.1 and 6.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers about packets (apc spec, 6.2, 6.4, 6.5)."""
+"""Answers about packets (APC guide, 6.2, 6.4, 6.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""APC/1.0 (apc spec, 6.2)."""
+"""APC/1.0 (APC guide, 6.2)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ A protocol is blocked for as long as its sums say so: better sums unblock it.  T
 evaluated after every delta and remembers only since when the protocol is blocked.  A change of
 that is a decision; a change of the reasons while the protocol stays blocked is not.
 
-Source: APC spec, 5.7.
+Source: APC guide, 5.7.
 """
 
 from __future__ import annotations

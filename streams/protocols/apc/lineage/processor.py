@@ -12,7 +12,7 @@ partition than its protocol's would be added to a row that nobody reads.  No ver
 processor would decide otherwise, so stopping for such a record would stop the task for good; the
 dead letter lets an operator see it, and the record adds nothing.
 
-Source: APC spec, 5.6 to 5.8.
+Source: APC guide, 5.6 to 5.8.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each protocol has one row per run and one over all runs, the total.  Sums are integers, so that a
 removal cancels exactly what it removes.  A row whose sums are all 0 stays.
 
-Source: APC spec, 5.6.
+Source: APC guide, 5.6.
 """
 
 from __future__ import annotations

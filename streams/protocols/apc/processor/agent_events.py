@@ -3,7 +3,7 @@
 Each function of `DRIVES` names the agents in which its event is raised by an accepted packet of
 these types.  Packets that an agent sends to itself are on the channel INTRA_AGENT.
 
-Source: APC spec, 4.5.
+Source: APC guide, 4.5.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 The decision informs; it moves no packet and changes no verdict.  It is made here, where the packet
 rows are, and apc-lineage writes it, since that processor owns the topic.
 
-Source: APC spec, 5.8.
+Source: APC guide, 5.8.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ own below the task's, written once, so that its retraction can look up its proto
 The `delta_id` is `<event_id>/<protocol_id>/<kind>`; the event is the fact that states what
 happened.
 
-Source: APC spec, 5.5 and 5.6.
+Source: APC guide, 5.5 and 5.6.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Each function of `DRIVES` returns whether its event is raised by an accepted pac
 the row before any event; members that depend on the state are updated where their event is
 checked.
 
-Source: APC spec, 4.4.
+Source: APC guide, 4.4.
 """
 
 from __future__ import annotations
