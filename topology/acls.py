@@ -44,7 +44,7 @@ class Pattern(StrEnum):
 
 
 class Operation(StrEnum):
-    """Reading and writing a topic implies describing it."""
+    """Reading and writing a topic implies describing it: asking for its offsets."""
 
     READ = "read"
     WRITE = "write"
@@ -85,6 +85,8 @@ def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
         case Role.SERVICE:
             permissions.append(Permission(role, *workers, (Operation.READ,)))
             permissions.append(Permission(role, *transactions))
+        case Role.GATEWAY:
+            permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
         case Role.OPERATOR:
             permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
             permissions.append(Permission(role, *transactions))
@@ -103,6 +105,8 @@ def _on_topic(role: Role, topic: Topic) -> tuple[Operation, ...]:
         Operation.READ: _reads(role, topic),
         Operation.WRITE: _writes(role, topic),
         Operation.CREATE: role is Role.OPERATOR,
+        Operation.DESCRIBE: role is Role.GATEWAY
+        and not (_reads(role, topic) or _writes(role, topic)),
         Operation.DESCRIBE_CONFIGS: role is Role.OPERATOR,
     }
     return tuple(operation for operation, yes in may.items() if yes)

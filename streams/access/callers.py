@@ -65,11 +65,13 @@ class AccessRule(NamedTuple):
 
     roles: the token must have one of them.  rule: the rule code of the refusal.
     checked_by_endpoint: the endpoint checks access itself, by the rules of its protocol.
+    optional: no token is needed, and a valid one says who asks.
     """
 
     roles: tuple[Role, ...]
     rule: str = "role_missing"
     checked_by_endpoint: bool = False
+    optional: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -79,3 +81,5 @@ class AccessRule(NamedTuple):
 
 OPEN = AccessRule(())
 """The access rule of routes that return nothing that a caller has sent."""
+IDENTIFYING = AccessRule(tuple(Role), optional=True)
+"""The access rule of routes that tell a caller who it is."""

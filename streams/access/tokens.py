@@ -185,6 +185,11 @@ class TokenFile:
             return False
         return (entry.principal, entry.roles) == (caller.principal, caller.roles)
 
+    def expires_of(self, caller: Caller) -> datetime | None:
+        """Return when the caller's token expires, None if it never does."""
+        entry = self._entries.get(caller.token_id)
+        return None if entry is None else entry.expires
+
     def _refresh(self) -> None:
         stamp = _file_stamp(self._path)
         if stamp == self._file_stamp:

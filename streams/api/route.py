@@ -14,12 +14,14 @@ from streams.api.problems import Response
 from streams.engine.log import Log
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
+from streams.log.state import LogState
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery
 from streams.settings.service import ServiceSettings
 from streams.views.parse import QueryParams
 from streams.views.query_params import Parameter
 from streams.views.reads import ReadOnlyStore
+from streams.views.status import ViewStatus
 from topology.declarations import Topic
 
 MAX_VALUES = 1000
@@ -34,6 +36,16 @@ class Refused(Exception):
         self.response = response
 
 
+class ProcessState(NamedTuple):
+    """The state of a process beside the rows of its view.
+
+    view: the status of the view.  log: a reading of all offsets, which callers share.
+    """
+
+    view: Callable[[], ViewStatus]
+    log: Callable[[], LogState]
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request to a route.
@@ -41,6 +53,7 @@ class Call:
     view: the rows that a query reads.  body: JSON text or a value.  now: ms since the epoch.
     caller: the principal of the token; None where there are no tokens.
     log: for queries that read records or offsets; None where a response is not read from the log.
+    process: for queries about the service itself; None where there is no running process.
     """
 
     view: ReadOnlyStore
@@ -51,6 +64,7 @@ class Call:
     body: Any = None
     caller: Caller | None = None
     log: Log | None = None
+    process: ProcessState | None = None
 
     def value(self) -> Any:
         """Return the parsed body.  Raises InvalidInput if it is not JSON."""
@@ -72,12 +86,16 @@ class Query(NamedTuple):
     headers: makes the response's headers from its body.
     brief: it reads only a few rows, and runs without a thread.
     past: returns the rows of one entity as they were, for `as_of`.
+    reads_view: it needs the rows of the view, and so takes `after`.
+    asks_kafka: it reads records or offsets; while Kafka does not answer it is refused at once.
     """
 
     answer: Callable[[Call], Any]
     headers: Callable[[Any], Mapping[str, str]] | None = None
     brief: bool = False
     past: Callable[[AsOfQuery], Rows] | None = None
+    reads_view: bool = True
+    asks_kafka: bool = False
 
 
 class Compute(NamedTuple):
@@ -184,6 +202,8 @@ class Route(NamedTuple):
     meaning: one line.  answer: the model of a 200, by its name in `streams.gateway.responses`.
     body: the JSON Schema of the body, by file name in schemas/json, or by its name there.
     role: the required role, if it is not that of the action.
+    open: nobody needs a token; it returns nothing that a caller has sent.
+    errors: the HTTP statuses of its refusals, besides those of its action.
     """
 
     method: str
@@ -195,6 +215,8 @@ class Route(NamedTuple):
     answer: str = "Positions"
     body: str | None = None
     role: Role | None = None
+    open: bool = False
+    errors: tuple[int, ...] = ()
 
     @property
     def tag(self) -> str:
@@ -217,7 +239,7 @@ class Route(NamedTuple):
     @property
     def reads(self) -> bool:
         """Return whether the route reads the views, and so takes `after`."""
-        return isinstance(self.action, Query)
+        return isinstance(self.action, Query) and self.action.reads_view
 
     @property
     def takes_as_of(self) -> bool:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
-import topology.machines
 from streams.docs.markdown import code, codes, fenced, grid
 from topology.diagrams import mermaid, mermaid_profile
 from topology.machine import ANY, Machine
 from topology.machines import task_profiles
 from topology.machines.task_profiles import Profile
+from topology.state_machines import all_machines
 
 
 def machines() -> Iterator[tuple[ModuleType, Machine[Any]]]:
     """Yield every machine declared in `topology.machines`, with its module."""
-    for module_info in pkgutil.iter_modules(topology.machines.__path__):
-        module = importlib.import_module(f"topology.machines.{module_info.name}")
-        if hasattr(module, "MACHINE"):
-            yield module, module.MACHINE
+    return ((each.module, each.machine) for each in all_machines())
 
 
 def _machine(module: ModuleType, machine: Machine[Any]) -> str:

@@ -58,5 +58,5 @@ def _row(method: str, path: str, operation: Json, need: AccessRule) -> tuple[str
     query, headers = (
         codes(p["name"] for p in parameters if p["in"] == i) for i in ("query", "header")
     )
-    roles = " or ".join(map(str, need.roles))
+    roles = "" if need.optional else " or ".join(map(str, need.roles))
     return code(f"{method} {path}"), operation["summary"], query, headers, roles or "nothing"

@@ -223,15 +223,13 @@ class KafkaLog:
             raise TopicsMismatch(f"Kafka does not know {', '.join(sorted(missing))}")
 
     def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the group's offsets, which workers commit each second for lag tools only."""
-
         def list_offsets() -> dict[TopicPartition, int]:
             request = ConsumerGroupTopicPartitions(self._group, [KafkaPartition(*tp) for tp in tps])
             futures = self._admin.list_consumer_group_offsets([request])
             items = self._result(futures[self._group]).topic_partitions
             return {TopicPartition(t.topic, t.partition): t.offset for t in items if t.offset >= 0}
 
-        return self._ask(list_offsets)
+        return self._ask(list_offsets) if tps else {}
 
     def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> KafkaReader:
         group = f"{self._group}{READERS_GROUP}"  # the client requires one; nobody joins or commits

@@ -70,6 +70,7 @@ class LocalTask:
             if tp in by_tp:
                 self.task.put(tp, by_tp[tp])
             self.task.set_fetch_position(tp, self._reader.position(tp), ends[tp])
+        self._source.note_committed(self.task.committed_offsets())
 
     def _commit(self, cycle: Batch) -> None:
         self.task.submit(cycle)

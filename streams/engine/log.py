@@ -138,6 +138,12 @@ class Log(Protocol):
         call.
         """
 
+    def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the offsets of the workers' group, which they commit each second for lag tools.
+
+        A partition of which none was committed is left out.  Raises errors.AccessDenied.
+        """
+
     def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> Reader: ...
 
     def producer(self, transactional_id: str) -> Producer: ...

@@ -43,6 +43,7 @@ class MemoryLog:
         self._topics: dict[str, MemoryTopic] = {}
         self._epochs: dict[str, int] = {}
         self._open_transactions: dict[TopicPartition, list[int]] = {}
+        self._committed: dict[TopicPartition, int] = {}
         self._lock = threading.RLock()
         self.grown = threading.Condition(self._lock)
         """A condition that every append and commit notifies."""
@@ -118,6 +119,13 @@ class MemoryLog:
     def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         with self._lock:
             return {tp: len(self.slots(tp)) for tp in tps}
+
+    def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {tp: self._committed[tp] for tp in tps if tp in self._committed}
+
+    def note_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit offsets for the workers' group."""
+        self._committed.update(offsets)
 
     def hold(self, tp: TopicPartition) -> int:
         """Simulate the begin of another client's transaction, and return its first offset.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from streams.access.callers import OPEN, AccessRule, Role
+from streams.access.callers import IDENTIFYING, OPEN, AccessRule, Role
 from streams.api.route import Produce, Route, SyncCommand
 from streams.gateway import registry
 from streams.gateway.descriptions import DESCRIPTIONS
@@ -20,6 +20,7 @@ EXTRA_ROUTES: Mapping[tuple[str, str], AccessRule] = {
     ("GET", "/healthz"): OPEN,
     ("GET", "/readyz"): OPEN,
     ("GET", "/metrics"): OPEN,
+    ("GET", "/v1/service"): IDENTIFYING,
     ("GET", "/openapi.json"): OPEN,
     ("GET", "/asyncapi.json"): OPEN,
     ("GET", STREAM): AccessRule((Role.READER,)),
@@ -35,6 +36,8 @@ def get_access_rule(route: Route) -> AccessRule:
 
     For a command that only operators may send, it names the rule by which others are refused.
     """
+    if route.open:
+        return OPEN
     role, action = route.needs, route.action
     if role is Role.OPERATOR and isinstance(action, Produce | SyncCommand):
         return AccessRule((role,), SENDERS[action.topic].rule)

@@ -101,6 +101,7 @@ def make_gateway(
         log=log,
         view=view,
         partitions={name: topics[name].partitions for name in names if name in topics},
+        cluster_id=log.cluster_id(),
         broker=broker,
         dead_letters=DeadLetters(log, settings.prefix),
         metrics=Metrics(sources),
@@ -138,6 +139,7 @@ def _index_endpoints(
         ("GET", "/healthz", service.healthz(gateway)),
         ("GET", "/readyz", service.readyz(gateway)),
         ("GET", "/metrics", service.metrics(gateway)),
+        ("GET", service.PATH, service.about(gateway)),
         (
             "GET",
             "/openapi.json",

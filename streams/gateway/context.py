@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from streams.access.tokens import TokenFile
+from streams.api.route import ProcessState
 from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.gateway.bodies import BodyMemory
@@ -15,6 +16,7 @@ from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.limits import THREADS
 from streams.gateway.metrics import Metrics
 from streams.gateway.view_protocol import ViewProtocol
+from streams.log.state import SharedState
 from streams.settings import Settings
 
 
@@ -22,8 +24,8 @@ from streams.settings import Settings
 class Gateway:
     """The state of one gateway.
 
-    partitions: the partition count of each input topic, by full name.  clock: returns ms since the
-    epoch.
+    partitions: the partition count of each input topic, by full name.  cluster_id: of Kafka.
+    clock: returns ms since the epoch.
     tokens: None if no tokens are required.  principals: None if nothing is signed.
     """
 
@@ -31,6 +33,7 @@ class Gateway:
     log: Log
     view: ViewProtocol
     partitions: Mapping[str, int]
+    cluster_id: str
     broker: BrokerWatch
     dead_letters: DeadLetters
     metrics: Metrics
@@ -45,6 +48,8 @@ class Gateway:
 
     def __post_init__(self) -> None:
         self.bodies = BodyMemory(self.settings.gateway_bodies_mib << 20)
+        self.started_ms = self.clock()
+        self.process = ProcessState(self.view.status, SharedState(self.log, self.settings.prefix))
 
     def stop(self) -> None:
         for pool in (self.queries, self.sends):

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 
 from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
+from streams.gateway import host_responses
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
 from streams.protocols.queries import QUERIES
 
 DESCRIPTIONS: tuple[Description, ...] = tuple(side.description() for side in QUERIES)
+_HOST_IDS: Mapping[str, PathId] = {"name": PathId("apc-packet")}
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {
-    name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()
+    **{name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()},
+    **_HOST_IDS,
 }
 ALL_HTTP_RULES: tuple[Code, ...] = tuple(
     sorted(
@@ -29,5 +32,6 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "LineageGraph": LineageGraph,
     **{name: response for side in _OTHER_PROTOCOLS for name, response in side.responses().items()},
     "Placed": Placed,
+    **host_responses.RESPONSES,
 }
 """The shapes of all responses, by the names that the route table uses."""

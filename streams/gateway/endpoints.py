@@ -29,6 +29,7 @@ from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
 from streams.gateway.await_outcome import await_outcome, await_verdicts
 from streams.gateway.caller import get_caller, sign_outputs
 from streams.gateway.context import Gateway
+from streams.gateway.entity_tags import tag_response
 from streams.gateway.http_response import make_response
 from streams.gateway.limits import PRODUCE_S
 from streams.gateway.request_ids import add_positions, set_response_headers
@@ -47,7 +48,8 @@ _RETRY_ADVICE = "Send again with the same id."
 def make_endpoint(gateway: Gateway, route: Route) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         matched = match_request(route, request.path_params, read_query(request))
-        return await _dispatch(gateway, matched, request)
+        response = await _dispatch(gateway, matched, request)
+        return tag_response(request, response) if route.method == "GET" else response
 
     return with_problems(answer)
 
@@ -89,6 +91,8 @@ async def _dispatch(gateway: Gateway, matched: MatchedRoute, request: Request) -
             return await _respond_in_thread(gateway, lambda: Response(200, answer(call)))
         case Query() as query:
             await _wait_for_view(gateway, matched)
+            if query.asks_kafka:
+                require_broker(gateway)
             if query.brief and matched.as_of is None:  # a thread would cost more than the query
                 return make_response(_run_query(gateway, matched, query))
             return await _respond_in_thread(gateway, lambda: _run_query(gateway, matched, query))
@@ -116,9 +120,12 @@ async def _read_json(
 
 
 def _run_query(gateway: Gateway, matched: MatchedRoute, query: Query) -> Response:
-    with gateway.view.reader() as reads:
-        call = as_of_call(_make_call(gateway, matched, reads, None), matched, gateway.log)
-        body = query.answer(call)
+    if not query.reads_view:
+        body = query.answer(_make_call(gateway, matched, None, None))
+    else:
+        with gateway.view.reader() as reads:
+            call = as_of_call(_make_call(gateway, matched, reads, None), matched, gateway.log)
+            body = query.answer(call)
     return Response(200, body, query.headers(body) if query.headers else {})
 
 
@@ -132,6 +139,7 @@ def _make_call(gateway: Gateway, matched: MatchedRoute, view: Any, body: bytes |
         body,
         get_caller(),
         gateway.log,
+        gateway.process,
     )
 
 

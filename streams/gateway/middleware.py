@@ -29,6 +29,13 @@ from streams.telemetry import logs
 
 log = logging.getLogger("streams.gateway")
 access = logging.getLogger("streams.gateway.access")
+_API = "/v1/"
+_API_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_API_CACHE = (b"cache-control", b"private, no-cache")
+"""Clients may store an answer, and ask whether it still holds; streams have their own header."""
 _PARAMETER_NAMES = {p.name for route in ROUTES for p in parameters_of(route)} | {"type", "from"}
 """Names of all declared query parameters, including those of the live tail."""
 
@@ -53,7 +60,7 @@ class GatewayMiddleware:
         scope = {**scope, "path": scope["raw_path"].decode("ascii")}
         request_ids = read_request_ids(scope["headers"])
         before, context = REQUEST_IDS.set(request_ids), logs.CONTEXT.set(request_ids.ids)
-        recorder = ResponseRecorder(request_ids, send)
+        recorder = ResponseRecorder(request_ids, send, is_api=scope["path"].startswith(_API))
         match = self._paths.match(scope["method"], scope["path"])
         try:
             await self._respond(scope, receive, recorder, match)
@@ -134,8 +141,9 @@ class ResponseRecorder:
     streamed: it consists of server-sent events.  route: the template that answers, or "none".
     """
 
-    def __init__(self, request_ids: RequestIds, send: Send) -> None:
+    def __init__(self, request_ids: RequestIds, send: Send, *, is_api: bool) -> None:
         self.request_ids = request_ids
+        self._is_api = is_api
         self._send = send
         self.started = time.perf_counter()
         self.status = 0
@@ -151,10 +159,18 @@ class ResponseRecorder:
             self.streamed = any(kind.startswith(b"text/event-stream") for kind in kinds)
             named = (HEADER, self.request_ids.request_id.encode())
             more = ((n.lower().encode(), v.encode()) for n, v in self.request_ids.headers.items())
-            message = {**message, "headers": [*message.get("headers", ()), named, *more]}
+            headers = self._api_headers(message) if self._is_api else message.get("headers", ())
+            message = {**message, "headers": [*headers, named, *more]}
         elif message["type"] == "http.response.body":
             self.sent_bytes += len(message.get("body", b""))
         await self._send(message)
+
+    def _api_headers(self, message: Message) -> list[tuple[bytes, bytes]]:
+        """Return the headers of a response to a browser's program, too, which must not guess."""
+        headers = list(message.get("headers", ()))
+        if not self.streamed:
+            headers = [each for each in headers if each[0].lower() != _API_CACHE[0]] + [_API_CACHE]
+        return [*headers, *_API_HEADERS]
 
 
 def _format_access_line(scope: Scope, recorder: ResponseRecorder, route: str, took_s: float) -> str:

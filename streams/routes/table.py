@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from streams.api.route import Produce, ReplaceCommand, Route, SyncCommand
+from streams.api.route import Produce, Query, ReplaceCommand, Route, SyncCommand
 from streams.protocols.queries import QUERIES
-from streams.routes import graph
+from streams.routes import declared, graph, log
 from streams.views.parse import QueryError, QueryParams
 from streams.views.positions import Position
 from streams.views.query_params import AFTER, AS_OF, FRESH, Parameter
@@ -18,6 +18,8 @@ ROUTES: tuple[Route, ...] = (
     *_FIRST.routes,
     *graph.ROUTES,  # in documents it follows the lineage of APC
     *(route for side in _OTHERS for route in side.routes),
+    *declared.ROUTES,
+    *log.ROUTES,
 )
 INPUTS = tuple(
     dict.fromkeys(
@@ -67,6 +69,8 @@ def match_request(route: Route, ids: Mapping[str, str], query: str) -> MatchedRo
 
 def parameters_of(route: Route) -> tuple[Parameter, ...]:
     parameters = (*route.parameters, AFTER, FRESH) if route.reads else route.parameters
+    if isinstance(route.action, Query) and not route.reads:
+        parameters = (*parameters, FRESH)  # what reads no view is always fresh
     return (*parameters, AS_OF) if route.takes_as_of else parameters
 
 

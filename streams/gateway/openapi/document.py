@@ -12,6 +12,7 @@ from fastapi.openapi.utils import get_openapi
 
 from streams.api.media import JSON_TYPE
 from streams.api.openapi import Json, json_response, problem_responses, ref
+from streams.gateway import host_responses
 from streams.gateway.descriptions import DESCRIPTIONS
 from streams.gateway.openapi import registry
 from streams.gateway.openapi.operation import operation, query_parameter
@@ -23,6 +24,7 @@ from streams.settings import Settings
 TITLE = "headrace"
 _TAGS = {
     **{tag: about for each in DESCRIPTIONS for tag, about in each.tags.items()},
+    **host_responses.TAGS,
     registry.TAG: "The schemas of all records, as a schema registry has them; read only.",
     "service": "The gateway itself.",
 }
@@ -91,6 +93,9 @@ def _make_service_paths() -> Json:
             "Whether queries are answered and envelopes taken",
             ready,
             {"503": json_response(ready, "Not now; the answer says why.")},
+        ),
+        "/v1/service": _make_get_path(
+            "get_service", "What serves here, and whom the token belongs to", ref("Service")
         ),
         "/metrics": _make_get_path(
             "get_metrics", "Figures for Prometheus", {"type": "string"}, media="text/plain"

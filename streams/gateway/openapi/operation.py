@@ -61,7 +61,10 @@ def _list_error_statuses(route: Route) -> tuple[int, ...]:
         case Query():
             names = {parameter.name for parameter in parameters_of(route)}
             states = (409, 410) if names & {"at", AS_OF.name} else ()
-            return (*named, *states, 422, 503, 504)
+            waits = (504,) if route.reads else ()
+            from_kafka = route.reads or route.action.asks_kafka
+            unavailable = (503,) if from_kafka else ()
+            return tuple(sorted({*named, *states, *route.errors, 422, *unavailable, *waits}))
         case Compute():
             return _BODY_ERRORS
         case SyncCommand():

@@ -10,6 +10,7 @@ from schemas.json_mapping.row_schema import RowSchemas
 from schemas.model import JsonSchema as WithoutNulls
 from streams.api.openapi import BASE, Json, ref
 from streams.gateway.descriptions import DESCRIPTIONS, RESPONSES
+from streams.gateway.host_responses import Service
 from streams.gateway.responses import (
     RECORD,
     Alive,
@@ -84,7 +85,7 @@ def _page_schema(item: Json) -> Json:
 
 
 def _make_model_schemas() -> Json:
-    models_used: list[type[ResponseModel]] = [Alive, Readiness]
+    models_used: list[type[ResponseModel]] = [Alive, Readiness, Service]
     for shape in RESPONSES.values():
         match shape:
             case Row() | Page():

@@ -21,5 +21,7 @@ def secure(document: Json) -> None:
         if operation is None or rule.is_open:
             continue
         operation["security"] = [{"bearer": [str(role)]} for role in rule.roles]
-        if not rule.checked_by_endpoint:
+        if rule.optional:
+            operation["security"].append({})
+        elif not rule.checked_by_endpoint:
             operation["responses"] = {**problem_responses(401, 403, 429), **operation["responses"]}

@@ -66,6 +66,13 @@ def test_secrets_are_read_by_the_service_and_operators_only() -> None:
         assert not secret & may(role, READ), role
 
 
+def test_gateways_may_ask_for_the_offsets_of_every_topic() -> None:
+    seen = {
+        topic for each in (READ, WRITE, Operation.DESCRIBE) for topic in may(Role.GATEWAY, each)
+    }
+    assert seen == set(topics.ALL)
+
+
 def test_readers_write_nothing() -> None:
     assert may(Role.READER, WRITE) == set()
     assert may(Role.READER, READ) == may(Role.GATEWAY, READ)
@@ -95,7 +102,7 @@ def test_groups_and_transactions_are_those_that_the_code_uses() -> None:
     transactions = (Pattern.PREFIXED, "headrace-", (WRITE,))
     assert groups == {
         Role.SERVICE: {(Pattern.LITERAL, "headrace", (READ,)), transactions, reader},
-        Role.GATEWAY: {reader},
+        Role.GATEWAY: {(Pattern.LITERAL, "headrace", (Operation.DESCRIBE,)), reader},
         Role.AGENT: {(Pattern.PREFIXED, "summit-agent.", (READ,)), reader},
         Role.READER: {reader},
         Role.OPERATOR: {

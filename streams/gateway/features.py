@@ -1,0 +1,37 @@
+"""The features that `/v1/service` lists, so that a client need not try what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from streams.routes.table import ROUTES
+
+
+class Feature(NamedTuple):
+    """A feature.  word: its name in the list.  present: whether this gateway has it."""
+
+    word: str
+    meaning: str
+    present: Callable[[], bool] = lambda: True
+
+
+def _has_route(method: str, template: str) -> bool:
+    return any((route.method, route.template) == (method, template) for route in ROUTES)
+
+
+FEATURES: tuple[Feature, ...] = (
+    Feature("as_of", "queries of one object take `as_of`"),
+    Feature("checkpoints", "signed checkpoints over the facts, and `sealed` in proofs"),
+    Feature(
+        "redrive",
+        "dead letters are listed, and sent again",
+        lambda: _has_route("POST", "/v1/dead-letters/redrive"),
+    ),
+)
+"""All features that a release may have, in the order of the alphabet."""
+
+
+def list_features() -> list[str]:
+    """Return the words of the features that are present."""
+    return [feature.word for feature in FEATURES if feature.present()]
