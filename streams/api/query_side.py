@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from streams.api.description import Description
 from streams.api.filling import Filling
+from streams.api.lines import LineOf
 from streams.api.problems import Response
 from streams.api.route import Route
 from streams.engine.records import Output, Record
@@ -60,6 +61,7 @@ class QuerySide:
     responses: loads the models of responses, by the names that routes use.
     description: loads the protocol's part of the OpenAPI document.
     filling: what its edges fill in, for `play`.
+    lines: one line of text for a record, by topic name; `tail` and `play` print them.
     live_tail: the topic that clients follow live; one protocol has it.
     endpoints, play: servers of the protocol beside the routes, in the gateway and in `play`.
     """
@@ -71,6 +73,7 @@ class QuerySide:
     description: Callable[[], Description] = Description
     verdict_rows: Mapping[str, VerdictRow] = field(default_factory=dict)
     filling: Filling | None = None
+    lines: Mapping[str, LineOf] = field(default_factory=dict)
     live_tail: LiveTail | None = None
     endpoints: Endpoints | None = None
     play: PlayServer | None = None

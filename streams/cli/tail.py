@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     help="Where to start.  [default: latest; with --until-end earliest]",
 )
 @click.option("--until-end", is_flag=True, help="Stop at the current end of the topic.")
+@click.option("--local", is_flag=True, help="Show times in the local time zone, not in UTC.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_context
 def command(
@@ -40,9 +40,13 @@ def command(
     tasks: tuple[str, ...],
     start: str | None,
     until_end: bool,
+    local: bool,
     as_json: bool,
 ) -> None:
     """Follow a topic, decoded.  TOPIC is rtes (the events of all sessions) or a topic's name.
+
+    Prints one line for each record: time, position (or session and number of an event), ids,
+    verdict or state, rule and reason.  Chunks of a thought that follow each other are one line.
 
     Shows committed records only.  Each filter can be repeated.  On exit the cursor is printed on
     standard error; --from continues there, and no record is repeated or left out.
@@ -52,20 +56,23 @@ def command(
       headrace tail rtes --session sess-01
       headrace tail apc.events --until-end --json
     """
+    from streams.cli.tail_lines import LinePrinter
     from streams.log.tail import Filters, Tail
 
     declared = topic_of(topic)
     settings = Settings.load()
     begin = start or ("earliest" if until_end else "latest")
     filters = Filters(sessions, kinds, tasks)
-    show = _json_formatter(declared) if as_json else format_line
+    printer = JsonPrinter(declared) if as_json else LinePrinter(declared, local)
     with common.connect(settings) as log:
         tail = Tail(log, declared, settings.prefix, filters, begin)
         try:
             with common.interrupts() as interrupted:
-                for observation in tail.follow(until_end, interrupted.is_set):
-                    common.echo(show(observation))
+                on_idle = (lambda: None) if until_end else printer.flush
+                for observation in tail.follow(until_end, interrupted.is_set, on_idle):
+                    printer.add(observation)
         finally:
+            printer.flush()
             common.echo(f"cursor {tail.cursor()}", err=True)
             tail.close()
     if interrupted.is_set():
@@ -86,55 +93,25 @@ def topic_of(name: str) -> Topic:
     return topics.BY_NAME[name]
 
 
-def _json_formatter(topic: Topic) -> Callable[[Observation], str]:
-    """Return a function that formats an observation as JSON.
+class JsonPrinter:
+    """Prints each observation as JSON.
 
     Records of the event stream are printed as they are, others with partition and offset.
     """
-    from streams.log.record_json import record_json
-    from topology.saop import RTES_EVENTS
 
-    def text(observation: Observation) -> str:
-        if topic is RTES_EVENTS:
-            return common.json_line(observation.value)
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+
+    def add(self, observation: Observation) -> None:
+        from streams.log.record_json import record_json
+        from topology.saop import RTES_EVENTS
+
+        if self._topic is RTES_EVENTS:
+            common.echo(common.json_line(observation.value))
+            return
         record = observation.record
         position = {"partition": record.partition, "offset": record.offset}
-        return common.json_line({**record_json(topic, record), **position})
+        common.echo(common.json_line({**record_json(self._topic, record), **position}))
 
-    return text
-
-
-def format_line(observation: Observation) -> str:
-    """Return a line for people."""
-    from streams.engine.headers import iso
-
-    record = observation.record
-    position = f"{record.topic}/{record.partition}/{record.offset}"
-    summary = common.printable(_summary(observation.value))
-    return f"{iso(record.timestamp).decode()}  {position}  {summary}"
-
-
-_SUMMARY_MEMBERS = (
-    "session_id",
-    "sequence",
-    "verdict",
-    "kind",
-    "packet_type",
-    "packet_id",
-    "recipient_agent_id",
-    "attempt",
-    "rule",
-    "state",
-)
-
-
-def _summary(value: Any) -> str:
-    if not isinstance(value, dict):
-        return common.json_line(value)
-    payload = value.get("payload")
-    parts = [str(value[name]) for name in _SUMMARY_MEMBERS if value.get(name) is not None]
-    if isinstance(payload, dict) and payload.get("type") == "TASK_TRANSITION":
-        parts.append(f"{payload['task_id']}: {payload['from_state']} → {payload['to_state']}")
-    elif isinstance(payload, dict) and "type" in payload:
-        parts.append(str(payload["type"]))
-    return "  ".join(parts) or common.json_line(value)
+    def flush(self) -> None:
+        """Print what waits: nothing."""

@@ -76,16 +76,23 @@ class Tail:
         self._reader = log.reader(start_positions, Pace.LIVE)
 
     def follow(
-        self, until_end: bool, stopped: Callable[[], bool] = lambda: False
+        self,
+        until_end: bool,
+        stopped: Callable[[], bool] = lambda: False,
+        on_idle: Callable[[], None] = lambda: None,
     ) -> Iterator[Observation]:
         """Yield records that pass the filters, with `until_end` only up to the initial ends.
 
         When `stopped` returns True it ends after a record, and the cursor resumes with the next.
+        on_idle: called when no further record has arrived for a moment.
         Raises CursorAhead for a session that has not come as far as the cursor, CursorExpired
         for one whose next record is deleted.
         """
         while not stopped():
-            for record in self._reader.poll(_POLL_S):
+            records = self._reader.poll(_POLL_S)
+            if not records:
+                on_idle()
+            for record in records:
                 if stopped():
                     return
                 if until_end and record.offset >= self.ends[_tp(record)]:

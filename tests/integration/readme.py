@@ -27,6 +27,7 @@ MORE = "…"
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 _VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r"\b\d\d:\d\d:\d\d\.\d{3}\b"), "<clock>"),
     (re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r'"(applied|lag)":\d+'), r'"\1":<number>'),
     (re.compile(r"demo-[0-9a-f]{8}"), "<session>"),

@@ -8,6 +8,7 @@ from typing import Any
 from streams.api.description import Description
 from streams.api.query_side import QuerySide
 from streams.protocols.apc import lineage_routes, routes
+from streams.protocols.apc.lines import LINES
 from streams.protocols.apc.projection import FOLLOWED
 
 
@@ -29,4 +30,5 @@ APC = QuerySide(
     routes=(*routes.ROUTES, *lineage_routes.ROUTES),
     responses=_responses,
     description=_description,
+    lines=LINES,
 )

@@ -10,6 +10,7 @@ from streams.api.problems import Response
 from streams.api.query_side import PlayContext, QuerySide
 from streams.protocols.asap import routes
 from streams.protocols.asap.filling import FILLING
+from streams.protocols.asap.lines import LINES
 from streams.protocols.asap.queries.rows import FOLLOWED, verdict_key
 from topology.asap import ASAP_ENVELOPES
 
@@ -46,6 +47,7 @@ ASAP = QuerySide(
     routes=routes.ROUTES,
     responses=_responses,
     description=_description,
+    lines=LINES,
     verdict_rows={ASAP_ENVELOPES.name: verdict_key},
     filling=FILLING,
     endpoints=_endpoints,

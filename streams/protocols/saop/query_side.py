@@ -10,6 +10,7 @@ from streams.api.description import Description
 from streams.api.query_side import LiveTail, QuerySide
 from streams.protocols.saop import routes, rtes_routes
 from streams.protocols.saop.filling import FILLING
+from streams.protocols.saop.lines import LINES
 from streams.protocols.saop.queries.rows import FOLLOWED
 from topology.saop import RTES_EVENTS
 
@@ -32,6 +33,7 @@ SAOP = QuerySide(
     routes=(*rtes_routes.ROUTES, *routes.ROUTES),
     responses=_responses,
     description=_description,
+    lines=LINES,
     filling=FILLING,
     live_tail=LiveTail(RTES_EVENTS, tuple(NAMES.values())),
 )

@@ -8,6 +8,7 @@ from typing import Any
 from streams.api.description import Description
 from streams.api.query_side import QuerySide
 from streams.protocols.sap import routes
+from streams.protocols.sap.lines import LINES
 from streams.protocols.sap.queries.rows import FOLLOWED
 
 
@@ -29,4 +30,5 @@ SAP = QuerySide(
     routes=routes.ROUTES,
     responses=_responses,
     description=_description,
+    lines=LINES,
 )

@@ -9,6 +9,7 @@ from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.query_side import PlayContext, QuerySide
 from streams.protocols.summit import routes
+from streams.protocols.summit.lines import LINES
 from streams.protocols.summit.queries.rows import FOLLOWED
 
 
@@ -44,6 +45,7 @@ SUMMIT = QuerySide(
     routes=routes.ROUTES,
     responses=_responses,
     description=_description,
+    lines=LINES,
     endpoints=_endpoints,
     play=_play,
 )

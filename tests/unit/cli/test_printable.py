@@ -10,9 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import common, main
-from streams.cli.tail import format_line
-from streams.engine.records import LogRecord
-from streams.log.tail import Observation
 
 HOSTILE = "a\x1b]0;owned\x07\x9b31m\x7f\u202eb\u2066\r\ud800"
 
@@ -36,14 +33,6 @@ def test_tables_and_members(value: Any, capsys: pytest.CaptureFixture[str]) -> N
     common.show_table(("title",), [(value,)])
     common.show_members({HOSTILE: value})
     assert controls(capsys.readouterr().out) == []
-
-
-@pytest.mark.parametrize(
-    "value", [HOSTILE, {"kind": HOSTILE}, {"payload": {"type": HOSTILE}}, {"other": HOSTILE}]
-)
-def test_tail(value: Any) -> None:
-    record = LogRecord("rtes.events", 0, 1, 2, b"k", b"v")
-    assert controls(format_line(Observation(record, value))) == []
 
 
 def test_json_has_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,121 @@
+"""One line for each record of RTES: thoughts, tool calls, pulses and transitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from streams.api.lines import Line, LineOf, Sign, duration, one_line, parts, short, verdict_line
+from topology.core import RTES_RAW
+from topology.saop import RTES_EVENTS, RTES_REJECTIONS
+
+Json = Mapping[str, Any]
+
+
+def _thought(event: Json) -> Line:
+    payload = event["payload"]
+    agent, turn = payload["agent_id"], payload["turn_index"]
+    stream = (event["session_id"], event.get("task_id") or "", agent, str(turn))
+    text = one_line(payload["chunk"])
+    return Line(who=f"{agent}, turn {turn}", sign=Sign.THOUGHT, text=text, stream=stream)
+
+
+def _invoked(event: Json) -> Line:
+    payload = event["payload"]
+    arguments = json.dumps(payload["arguments"], ensure_ascii=False, separators=(",", ":"))
+    return Line(
+        who=short(payload["call_id"]), sign=Sign.CALL, text=f"{payload['tool']} {arguments}"
+    )
+
+
+def _completed(event: Json) -> Line:
+    payload = event["payload"]
+    status = payload["status"]
+    return Line(
+        who=short(payload["call_id"]),
+        sign=Sign.ACCEPTED if status == "success" else Sign.REFUSED,
+        text=f"{payload['tool']} {status}, {duration(payload['duration_ms'])}",
+    )
+
+
+def _pulse(event: Json) -> Line:
+    payload = event["payload"]
+    text = one_line(payload["line"])
+    return Line(
+        who="sandbox",
+        sign=Sign.PULSE,
+        text=f"{text}  (masked)" if payload.get("masked") else text,
+    )
+
+
+def _transition(event: Json) -> Line:
+    payload = event["payload"]
+    states = f"{payload['from_state']} → {payload['to_state']}"
+    return Line(
+        who=short(payload["task_id"]),
+        sign=Sign.TRANSITION,
+        text=parts(states, payload.get("git_hash")),
+    )
+
+
+_BY_TYPE = {
+    "THOUGHT_STREAM": _thought,
+    "TOOL_LIFECYCLE_INVOKED": _invoked,
+    "TOOL_LIFECYCLE_COMPLETED": _completed,
+    "SANDBOX_PULSE": _pulse,
+    "TASK_TRANSITION": _transition,
+}
+
+
+def _event(event: Json) -> Line:
+    """Return the line of an event; one of a type without a form of its own shows its JSON."""
+    payload = event["payload"]
+    if (form := _BY_TYPE.get(payload["type"])) is not None:
+        return form(event)
+    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return Line(who=payload["type"], text=text)
+
+
+def _sent(event: Json) -> Line:
+    return replace(_event(event), what=f"session {short(event['session_id'])}", stream=())
+
+
+def _recorded(event: Json) -> Line:
+    line = _event(event)
+    masked = event["masked_arguments"]
+    notes = [*event["flags"], *([f"{masked} masked"] if masked else [])]
+    return replace(
+        line,
+        place=f"{short(event['session_id'])} #{event['sequence']}",
+        text=f"{line.text}  ({', '.join(notes)})" if notes else line.text,
+        stream=() if notes else line.stream,
+    )
+
+
+def _rejection(value: Json) -> Line:
+    return verdict_line(
+        value["type"] or "event",
+        parts(f"session {short(value['session_id'])}", short(value["event_id"])),
+        value["verdict"],
+        value["rule"],
+        rejection_reason(value),
+    )
+
+
+def rejection_reason(value: Json) -> str:
+    """Return why an event was not recorded: what is wrong with it, and the event before it."""
+    message = value["errors"][0]["message"] if value["errors"] else ""
+    figures = value["figures"]
+    first = value["first_sequence"] or figures.get("first_sequence") or figures.get("sequence")
+    if first is None:
+        return message
+    return f"{message}; first recorded as #{first}" if message else f"recorded before as #{first}"
+
+
+RTES_LINES: Mapping[str, LineOf] = {
+    RTES_RAW.name: _sent,
+    RTES_EVENTS.name: _recorded,
+    RTES_REJECTIONS.name: _rejection,
+}
