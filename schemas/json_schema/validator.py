@@ -4,7 +4,7 @@ A task brings its own schema, so it may be anything: a descriptor that is no sch
 refers to others elsewhere, one that never finishes.  NotTaken is raised, with the reason, for a
 schema that cannot be used.  Patterns are matched by the linear-time engine.
 
-Source: SAP spec, 3.4 (contract).
+Source: SAP guide, 3.4 (contract).
 """
 
 from __future__ import annotations

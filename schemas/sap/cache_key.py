@@ -1,6 +1,6 @@
 """The cache key of a task: the same request has the same key, for every issuer at any time.
 
-Source: SAP spec, 5.6.
+Source: SAP guide, 5.6.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ JsonObject = dict[str, Any]
 
 
 class CacheKey(NamedTuple):
-    """The key and fingerprint of a task, as the spec defines them.
+    """The key and fingerprint of a task, as the guide defines them.
 
     removed: the payload members left out, sorted.  hashed: the canonical JSON that the key hashes.
     """

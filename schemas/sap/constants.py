@@ -1,6 +1,6 @@
 """The enumerations of SAP, and the forms of its texts: ids, times, blank texts.
 
-Source: SAP spec, 1, 2, 3.1, 3.2, clarification 2.
+Source: SAP guide, 1, 2, 3.1 and 3.2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A record of a command topic: the JSON of an untrusted Avro value, its problems and its hash.
 
-Source: SAP spec, 2, clarifications 1, 5 and 6.
+Source: SAP guide, 1, 2 and 2.4.
 """
 
 from __future__ import annotations

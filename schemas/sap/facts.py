@@ -18,7 +18,7 @@ _SECRET = re.compile(
 
 
 class EffectiveCache(NamedTuple):
-    """The use of the cache by a task (spec 2.1).  max_age_sec: None for any age."""
+    """The use of the cache by a task (SAP guide, 2.1).  max_age_sec: None for any age."""
 
     mode: str
     max_age_sec: int | None
@@ -90,7 +90,7 @@ _RECORD = Shape(
 def record_sha256(record: dict[str, Any], without: str = "recordSha256") -> str:
     """Return the hash of a record of the service as JSON, without the member for the hash itself.
 
-    Members that are null are left out (clarification 6).
+    Members that are null are left out (SAP guide, 2.4).
     """
     present = {name: item for name, item in record.items() if name != without and item is not None}
     return sha256_hex(canonical_json(without_nulls(_RECORD, present)))

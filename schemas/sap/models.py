@@ -6,7 +6,7 @@ and the Avro records (`export`) are derived from the models.  A plain `str` is a
 
 For programs: models accept any values; `validate()` returns what is wrong with them.
 
-Source: SAP spec, 2.1 to 2.3, 6.3.
+Source: SAP guide, 2.1 to 2.3, 6.3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The closed set of rule codes of SAP (spec 3.1), and their HTTP statuses (spec 3.2)."""
+"""The closed set of rule codes of SAP, and their HTTP statuses (SAP guide, 3.1 and 3.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSALS: dict[str, Nack] = {}
 """Rule code → NACK, of the rules that the processor refuses by; rules of shape are not here."""
 
 ROWS: dict[str, int] = {}
-"""Rule code → row of the spec's table of shape, which decides among rules that one path breaks."""
+"""Rule code → row of the guide's table of shape, which decides among rules that one path breaks."""
 
 
 def _shape(row: int, code: str, meaning: str, where: Where = Where.BOTH) -> Rule:
@@ -53,7 +53,7 @@ def _warning(code: str, meaning: str) -> Rule:
 KEY_MISMATCH = _log("key_mismatch", "the record key is null, no UTF-8 or not the lower-case taskId")
 PARTITION_MISMATCH = common.PARTITION_MISMATCH
 
-# Shape, in the order of the spec.
+# Shape, in the order of the guide.
 TOO_LARGE = _shape(1, "too_large", "the canonical JSON form is above 524288 bytes")
 BAD_JSON = _shape(2, "bad_json", "open JSON or the body is no I-JSON, or nests above 64")
 EXTRA_CONFLICT = _shape(
@@ -86,7 +86,7 @@ ALIGNMENT_STATUS_MISMATCH = _shape(
 )
 BAD_SIGNAL = _shape(11, "bad_signal", "rating, decision or note do not go with the kind")
 
-# Deciding (spec 5.2, 5.3, 5.7).
+# Deciding (SAP guide, 5.2, 5.3, 5.7).
 TASK_ID_CONFLICT = _log("task_id_conflict", "the taskId is known, with other content", _CONFLICT)
 SIGNAL_ID_CONFLICT = _log(
     "signal_id_conflict", "the signalId is known, with other content", _CONFLICT

@@ -3,7 +3,7 @@
 A shape is used for validation, for reading untrusted Avro values, for the JSON Schemas and for the
 Avro records; `schemas.sap.models` declares the members.
 
-Source: SAP spec, 2.1 to 2.3.
+Source: SAP guide, 2.1 to 2.3.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schemas.sap.export import avro_sources, json_schemas
 from schemas.sap.mapping import MAPPING
+from schemas.sap.meanings import MEANINGS
 from schemas.sap.models import validate_result, validate_signal, validate_task
 from schemas.spec import Spec
 
@@ -43,4 +44,5 @@ SPEC = Spec(
     export=json_schemas,
     sources=avro_sources,
     mapping=MAPPING,
+    meanings=MEANINGS,
 )

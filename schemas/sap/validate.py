@@ -1,6 +1,6 @@
 """Validation of tasks, results and signals: all problems, the one that decides first.
 
-Source: SAP spec, 2.1 to 2.3, 3.1, 3.6, clarifications 2 to 5.
+Source: SAP guide, 1, 2, 2.1 to 2.3, 3.1 and 3.6.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _GENERAL = {
     )
 }
 OK_ALIGNMENTS = {"SUCCEEDED": ("VALID",), "PARTIAL": ("VALID", "ESCALATE")}
-"""The alignments allowed with a status; other statuses allow all (spec 3.6)."""
+"""The alignments allowed with a status; other statuses allow all (SAP guide, 3.6)."""
 
 
 def problems_of(shape: Shape, value: object, before: list[Problem] | None = None) -> list[Problem]:
@@ -52,7 +52,7 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
     """Sort by path, then by the rule table; drop general problems where a specific one names the
     path.
 
-    Clarification 3, which goes before the order that 3.1 states.
+    Source: SAP guide, 3.1.
     """
     named = {problem.path for problem in problems if problem.rule in _NAMING}
     remaining = [p for p in problems if p.rule not in _GENERAL or p.path not in named]

@@ -1,4 +1,4 @@
-"""The `X-Correlation-Id` header, which repeats an envelope's correlationId (sap spec 6.1)."""
+"""The `X-Correlation-Id` header, which repeats an envelope's correlationId (SAP guide, 6.1)."""
 
 from __future__ import annotations
 

@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GUIDES: dict[str, tuple[str, ...]] = {"apc": ("apc",)}
+GUIDES: dict[str, tuple[str, ...]] = {
+    "apc": ("apc",),
+    "sap": ("sap", "local_bus"),
+}
 """The guides that are written, with the names of their protocol's folders and files."""
-UNWRITTEN = ("saop", "sap", "asap", "summit")
+UNWRITTEN = ("saop", "asap", "summit")
 FOLDERS = ("schemas", "topology", "streams", "tests", "docs", "bench")
 
 _NUMBER = r"\d+(?:\.\d+)*"

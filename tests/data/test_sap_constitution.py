@@ -1,4 +1,4 @@
-"""The shipped constitution says what the spec's table says, written down here a second time."""
+"""The shipped constitution says what the guide's table says, written down here a second time."""
 
 from __future__ import annotations
 

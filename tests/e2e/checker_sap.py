@@ -4,7 +4,7 @@ Every rule is told from the log alone, by its own words and not by the processor
 decided by a pure function of the project (a key, a hash, the fold of learning) is called again on
 what the log holds.
 
-Source: SAP spec, 4, 5 and 9.
+Source: SAP guide, 1, 4 and 5.
 """
 
 from __future__ import annotations

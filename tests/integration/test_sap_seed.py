@@ -40,7 +40,7 @@ HASHED = (
     '"principles":["blueprint_thinking","strategic_pause","systems_over_willpower"],'
     '"sapVersion":"2.0","territory":"EUFM"}'
 )
-"""What the cacheKey is the hash of, written out by the spec, 5.6."""
+"""What the cacheKey is the hash of, written out by the SAP guide, 5.6."""
 KEY = hashlib.sha256(HASHED.encode()).hexdigest()
 AGE_S = 2
 """So old is the answer at least when it is asked for again."""

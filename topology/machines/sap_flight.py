@@ -5,7 +5,7 @@ time.  The flight ends when the leader stores its answer, when it ends without o
 been silent for the length of its lease; then those that wait are decided anew, and the first of
 them that is not served opens the next flight.
 
-Source: SAP spec, 4 and 5.4.
+Source: SAP guide, 4 and 5.4.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Agents may skip RUNNING.  QUEUED is nobody's report: the service has said it alr
 is progress, and needs metrics that tell it; the processor sees to that.  PARTIAL is no end, and is
 followed by RUNNING or an end, not by another PARTIAL.
 
-Source: SAP spec, 4.
+Source: SAP guide, 4.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from streams.docs.guides.declared import (
     settings_section,
     topics_section,
 )
+from streams.docs.guides.files import file_section
 from streams.docs.guides.filled import filled_section
 from streams.docs.guides.objects import fields_section
 from streams.docs.guides.records import record_section
@@ -32,6 +33,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
     "settings": settings_section,
     "topics": topics_section,
     "filled": filled_section,
+    "file": file_section,
 }
 """By name; each takes the protocol and the arguments of the marker, and returns Markdown."""
 

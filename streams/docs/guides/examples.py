@@ -6,17 +6,19 @@ have a rule of that code.  Its other members are one of these:
 - `steps`: what happens, the answer being the last that names the rule.  A step is the name of a
   committed example (a file below `schemas/examples/<protocol>`), such a name as `send` with changes
   as `with` (a JSON merge patch) and with members of a scenario's line, or a line of a scenario.
+  `repeat` puts long texts and lists in its place: by JSON Pointer, a value and how often.
 - `scenario`: a file of `scenarios/` in which the rule is met.
 - `unreachable`: why no scenario gets this answer.
 
-`settings`: those of the run, by variable.  `example`: the steps in words.
+`settings`: those of the run, by variable.  `example`: the steps in words.  `reply`: the members of
+the record that names the rule, to be shown where it has no message; inner ones after a dot.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from importlib.resources import files
@@ -38,6 +40,7 @@ _NOW_MS = 1_767_225_600_000
 _LISTS = ("warnings", "flags")
 _MEMORY = Path("/dev/shm")
 """A folder in memory, where it exists: a scenario there is played ten times as fast."""
+_OF_STEP = ("send", "with", "repeat")
 _LONGEST = 160
 """The characters of a change up to which it is shown as it is."""
 
@@ -95,11 +98,36 @@ def _example(player: _Player, case: Json) -> RuleExample:
         outputs = player.play_file(case["scenario"], settings)
     else:
         outputs = player.play(player.lines(case["steps"]), settings)
-    replies = [reply for output in outputs for reply in _replies(output, case["rule"])]
-    if not replies:
+    named = [(output, reply) for output in outputs for reply in _replies(output, case["rule"])]
+    if not named:
         raise ValueError(f"the example of {case['rule']} does not get it")
-    with_text = (reply for reply in reversed(replies) if reply.message)
-    return RuleExample(_words(case), next(with_text, replies[-1]))
+    if "reply" in case:
+        records = [output.get("value") for output, _ in reversed(named)]
+        return RuleExample(_words(case), Reply("", _members(records, case["reply"])))
+    with_text = (reply for _, reply in reversed(named) if reply.message)
+    return RuleExample(_words(case), next(with_text, named[-1][1]))
+
+
+def _members(records: Iterable[Any], names: Sequence[str]) -> str:
+    """Return, in words, members of the first record that has them all."""
+    values_of = ([_member(record, name) for name in names] for record in records)
+    values = next(each for each in values_of if None not in each)
+    return ", ".join(
+        f"{code(name)} {_text(value)}" for name, value in zip(names, values, strict=True)
+    )
+
+
+def _member(record: Any, name: str) -> Any:
+    """Return a member of a record, or of the last item where a list is on the way."""
+    for step in name.split("."):
+        record = record[-1] if isinstance(record, list) and record else record
+        record = record.get(step) if isinstance(record, dict) else None
+    return record
+
+
+def _text(value: Any) -> str:
+    spaced = isinstance(value, str) and " " in value
+    return value if spaced else code(value if isinstance(value, str) else json.dumps(value))
 
 
 def _words(case: Json) -> str:
@@ -138,6 +166,7 @@ def _step_words(step: str | Json) -> str:
         if len(change) > _LONGEST:
             raise ValueError(f"the change is long; state the example in words: {change[:60]}…")
         extra = [f"{name} {code(step[name])}" for name in ("key", "timestamp") if name in step]
+        extra += [f"{code(path)} {n} times {_text(v)}" for path, (v, n) in _repeated(step)]
         extra += ["past the edge"] if "as" in step else []
         changed = (
             f"{code(step['send'])} with {code(change)}" if "with" in step else code(step["send"])
@@ -146,6 +175,11 @@ def _step_words(step: str | Json) -> str:
     if "advance_ms" in step:
         return f"{step['advance_ms'] / 1000:g} s pass"
     return code(json.dumps(step, ensure_ascii=False))
+
+
+def _repeated(step: Json) -> Iterable[tuple[str, tuple[Any, int]]]:
+    repeat: Mapping[str, tuple[Any, int]] = step.get("repeat", {})
+    return repeat.items()
 
 
 def merge(value: Any, change: Any) -> Any:
@@ -178,8 +212,14 @@ class _Player:
         if "send" not in step:
             return step
         base = examples_of(self._protocol)[step["send"]]
-        members = {name: value for name, value in step.items() if name not in ("send", "with")}
+        members = {name: value for name, value in step.items() if name not in _OF_STEP}
         value = merge(base, step.get("with", {}))
+        for path, (part, count) in _repeated(step):
+            *owners, last = path.removeprefix("/").split("/")
+            change = {last: part * count}
+            for owner in reversed(owners):
+                change = {owner: change}
+            value = merge(value, change)
         return {"topic": self._topic(base).name, "value": value, **members}
 
     def _topic(self, value: Json) -> Topic:

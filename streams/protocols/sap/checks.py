@@ -3,7 +3,7 @@
 Not derived again: checks of the constitution, whose text may have changed (`headrace sap-explain`
 evaluates a task under the present one), rate limits, authorizations, and learned values.
 
-Source: SAP spec, 3.1, 5.2 to 5.4.
+Source: SAP guide, 3.1, 5.2 to 5.4.
 """
 
 from __future__ import annotations

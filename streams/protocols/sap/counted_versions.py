@@ -5,8 +5,6 @@ is the hash that is expected of it.  A task expects of the newest version what t
 and a view what the `stored` verdict says, which lie on other topics than the version; of any other
 version both expect at least what the version after it names.  So a row that somebody else has
 written onto `sap.cache` is never used, and costs one computation.
-
-Source: transparency spec, 12.3.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ An outcome is published with the decision on the result, signal or cache verdict
 its times are those of the decision.  An outcome of a deadline's timer has its time to the second
 only, and no fact records when a task began.  So times are not folded.
 
-Source: SAP spec, 5.1 to 5.4.
+Source: SAP guide, 5.1 to 5.4.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 It reads the ends of two topics and no view, so that it is quick: the versions, and the verdicts
 that say what was stored.  The first record of a version stands; what is expected of it is what its
 `stored` verdict says, and where that is not among the newest, what the version after it names.
-
-Source: transparency spec, 12.2, 12.3.
 """
 
 from __future__ import annotations

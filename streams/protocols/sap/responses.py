@@ -1,4 +1,4 @@
-"""The response models for tasks, cached answers and learned values (sap spec, 6.1)."""
+"""The response models for tasks, cached answers and learned values (SAP guide, 6.1)."""
 
 from __future__ import annotations
 

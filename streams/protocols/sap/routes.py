@@ -1,4 +1,4 @@
-"""The routes of SAP 2.0: tasks, results, signals, cached answers, learning (sap spec, 6.1)."""
+"""The routes of SAP 2.0: tasks, results, signals, cached answers, learning (SAP guide, 6.1)."""
 
 from __future__ import annotations
 

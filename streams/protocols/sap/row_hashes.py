@@ -1,7 +1,5 @@
 """The hashes that rows of `sap.heuristics` and `sap.knowledge` name: if its own is wrong, a row is
 absent.
-
-Source: transparency spec, 12.3.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The processor writes rows with these functions, and the fold derives them from facts.  Each of the
 two has its own code for the order in which facts change a row, since `verify` compares them.
 
-Source: SAP spec, 5.1 and 5.3.
+Source: SAP guide, 5.1 and 5.3.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from streams.engine.processor import AvroValue
 
 MAX_ENDPOINT = 1024
-"""Maximum characters of an endpoint for replies: those of a text of the protocol (spec 2)."""
+"""Maximum characters of an endpoint for replies: those of a text of the protocol (SAP guide, 2)."""
 
 
 def _error_code(outcome: Mapping[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """The bus class that programs create.
 
-Source: SAP spec, 6.3.
+Source: SAP guide, 6.3.
 """
 
 from __future__ import annotations

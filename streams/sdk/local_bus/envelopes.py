@@ -1,6 +1,6 @@
 """Envelopes sent to a bus: objects or mappings, made plain JSON, checked as the HTTP edge checks.
 
-Source: SAP spec, 6.3.
+Source: SAP guide, 6.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Conversion of what a handler returns or raises to the Result that its agent reports.
 
-Source: SAP spec, 6.3.
+Source: SAP guide, 6.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Receipts that the bus returns for envelopes: accepted, or refused and why.
 
-Source: SAP spec, 6.3.
+Source: SAP guide, 6.3.
 """
 
 from __future__ import annotations

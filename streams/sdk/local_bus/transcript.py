@@ -5,7 +5,7 @@ hash}.  `hash` is the SHA-256 of the line without it, `prev` the hash of the lin
 in the first).  So a changed, missing or moved line breaks the chain where it stands.  Lines cut
 off the end leave a shorter chain that holds; who has kept the last hash, the head, sees that too.
 
-Source: SAP spec, 6.3.
+Source: SAP guide, 6.3.
 """
 
 from __future__ import annotations

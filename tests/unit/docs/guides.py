@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 GUIDES = guides()
 MORE = "…"
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROGRAM = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Command(NamedTuple):
@@ -27,6 +28,23 @@ class Command(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.guide}: {shlex.join(self.arguments)}"
+
+
+class Program(NamedTuple):
+    """A program of a guide, and what it prints."""
+
+    guide: str
+    source: str
+    printed: str
+
+    def __str__(self) -> str:
+        return f"{self.guide}: {self.source.strip().splitlines()[-1]}"
+
+
+def programs(guide: Path) -> Iterator[Program]:
+    """Yield the programs of a guide that are followed by what they print."""
+    for source, printed in _PROGRAM.findall(guide.read_text(encoding="utf-8")):
+        yield Program(guide.stem, source, printed)
 
 
 def commands(guide: Path) -> Iterator[Command]:

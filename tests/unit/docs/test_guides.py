@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,15 @@ from streams.docs.guides import examples, render
 from streams.docs.guides.examples import merge, rule_examples
 from streams.docs.guides.rules import example_of
 from streams.protocols.commands import COMMANDS
-from tests.unit.docs.guides import GUIDES, ROOT, Command, commands, missing_line
+from tests.unit.docs.guides import (
+    GUIDES,
+    ROOT,
+    Command,
+    Program,
+    commands,
+    missing_line,
+    programs,
+)
 
 _ROW = re.compile(r"^\| `(\w+)` \|.*\|  \|$", re.MULTILINE)
 RULES = "rules.jsonl"
@@ -74,6 +84,14 @@ def test_a_command_prints_what_the_guide_says(command: Command, tmp_path: Path) 
     unset = {name: None for name in os.environ if name.startswith("HEADRACE_")}
     result = CliRunner().invoke(main, command.arguments, env={**unset, **environ})
     assert missing_line(command.printed, result.output) is None, result.output[-2000:]
+
+
+@pytest.mark.parametrize("program", [each for guide in GUIDES for each in programs(guide)], ids=str)
+def test_a_program_prints_what_the_guide_says(program: Program) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", program.source], capture_output=True, text=True, check=False
+    )
+    assert run.stdout == program.printed, run.stderr[-2000:]
 
 
 def test_every_scenario_of_the_examples_is_in_a_guide() -> None:

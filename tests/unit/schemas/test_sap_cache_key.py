@@ -1,4 +1,4 @@
-"""The cacheKey and the fingerprint: the spec's digests, and what must not change them."""
+"""The cacheKey and the fingerprint: the guide's digests, and what must not change them."""
 
 from __future__ import annotations
 

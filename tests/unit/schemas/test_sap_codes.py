@@ -1,4 +1,4 @@
-"""What a refusal is called: the spec's table of NACK codes and statuses, written down again."""
+"""What a refusal is called: the guide's table of NACK codes and statuses, written down again."""
 
 from __future__ import annotations
 

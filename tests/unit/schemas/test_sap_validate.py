@@ -190,7 +190,7 @@ ALIGNED = {
     "CANCELLED": "ok ok ok",
     "ESCALATED": "ok ok ok",
 }
-"""By status: whether VALID, ESCALATE and NON_CONSTITUTIONAL go with it (spec 3.6)."""
+"""By status: whether VALID, ESCALATE and NON_CONSTITUTIONAL go with it (SAP guide, 3.6)."""
 
 
 @pytest.mark.parametrize("status", constants.STATUSES)

@@ -1,4 +1,4 @@
-"""The machines of tasks and flights against the spec's tables: every pair of state and event."""
+"""The machines of tasks and flights against the guide's tables: every pair of state and event."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOVES = {
 
 
 def expected() -> dict[tuple[str, str], str]:
-    """The spec's tables, written down here a second time."""
+    """The guide's tables, written down here a second time."""
     rows = [line.split() for line in REPORTED.strip().splitlines()]
     statuses = rows[0][1:]
     edges = {

@@ -6,7 +6,7 @@ Then all waiting lookups are decided again, in the order of arrival: those with 
 first without one leads next, and the others continue to wait, each until the time that was fixed
 on its arrival.
 
-Source: SAP spec, 5.4.
+Source: SAP guide, 5.4.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Only the newest versions are considered, and of these the fresh ones.  If the an
 the asking task, each is evaluated again as if it were new, and the newest VALID one is the hit;
 otherwise the newest fresh one.
 
-Source: SAP spec, 5.4 (READ), 5.5 (SapHeuristics) and 2.4 (SapCacheVerdict).
+Source: SAP guide, 5.4 (READ), 5.5 (SapHeuristics) and 2.4 (SapCacheVerdict).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 READ looks up an answer, and names the leader if there is none; STORE stores one; RELEASE ends a
 lead or a wait.  A task that waits gets a second verdict at the end of its wait.
 
-Source: SAP spec, 5.4.
+Source: SAP guide, 5.4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rows of one cacheKey: the head of its versions, its flight, and its waiters.
 
-Source: SAP spec, 5.4.
+Source: SAP guide, 5.4.
 """
 
 from __future__ import annotations

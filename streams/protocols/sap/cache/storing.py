@@ -4,7 +4,7 @@ The versions of a key are a chain: each record contains its own hash and that of
 An existing row is never overwritten, even if the head does not know of it: then nothing is written,
 and the verdict reports it.
 
-Source: SAP spec, 5.4 (STORE, RELEASE), 2.4 (SapCacheRecord) and 5.1 (edges).
+Source: SAP guide, 5.4 (STORE, RELEASE), 2.4 (SapCacheRecord) and 5.1 (edges).
 """
 
 from __future__ import annotations

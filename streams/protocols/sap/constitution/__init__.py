@@ -1,4 +1,4 @@
-"""The evaluation of tasks and results against the constitution (SAP spec, 3.3 to 3.6)."""
+"""The evaluation of tasks and results against the constitution (SAP guide, 3.3 to 3.6)."""
 
 from __future__ import annotations
 

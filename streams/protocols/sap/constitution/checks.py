@@ -1,6 +1,6 @@
 """The subject of checks, the result of a check, and the tally of votes, violations and steps.
 
-Source: SAP spec, 2.2, 3.5.
+Source: SAP guide, 2.2, 3.5.
 """
 
 from __future__ import annotations

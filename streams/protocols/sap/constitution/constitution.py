@@ -1,6 +1,6 @@
 """The constitution: the principles, constraints, essence and denylist of its file.
 
-Source: SAP spec, 3.3.
+Source: SAP guide, 3.3.
 """
 
 from __future__ import annotations

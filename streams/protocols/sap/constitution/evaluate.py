@@ -5,7 +5,7 @@ and the highest vote is the result: VALID < ESCALATE < NON_CONSTITUTIONAL.  A ch
 made is UNCHECKED, which only stops a `deliberated` task.  `combine` and `status_after` combine the
 result with what the agent itself has reported.
 
-Source: SAP spec, 3.5, 3.6 and 9.8.
+Source: SAP guide, 3.5 and 3.6.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Numbers of a budget are compared as the decimals of their JSON spelling.
 
-Source: SAP spec, 3.3, 3.4 and 9.7.
+Source: SAP guide, 3.3 and 3.4.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every reader raises ValueError that names the entry; `Table.end` refuses members that no reader has
 taken.
 
-Source: SAP spec, 3.3.
+Source: SAP guide, 3.3.
 """
 
 from __future__ import annotations

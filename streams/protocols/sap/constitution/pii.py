@@ -4,7 +4,7 @@ A pattern takes the longest match at each position.  A match that touches a lett
 is part of something longer and does not count.  The patterns need no backtracking beyond one label
 of a domain, so that no text takes long.
 
-Source: SAP spec, 3.4 and 9.8.
+Source: SAP guide, 3.4.
 """
 
 from __future__ import annotations

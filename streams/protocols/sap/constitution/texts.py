@@ -1,6 +1,6 @@
 """The parts of a JSON value of any shape: its objects, its texts, and the paths to them.
 
-Source: SAP spec, 3.3, 3.4.
+Source: SAP guide, 3.3, 3.4.
 """
 
 from __future__ import annotations

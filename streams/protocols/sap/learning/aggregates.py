@@ -9,7 +9,7 @@ is 0.3, and a row does not depend on the order of its parts or on the rounding o
 Every citation has a row with its count.  A count only grows, and by one, so the 50 most cited are
 among the previous 50 and the one that has just grown.
 
-Source: SAP spec, 5.5 and 9.7; NAMES and NAME_LENGTH are this service's own.
+Source: SAP guide, 5.5; NAMES and NAME_LENGTH are this service's own.
 """
 
 from __future__ import annotations

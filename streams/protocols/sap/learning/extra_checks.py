@@ -4,7 +4,7 @@ A learnable check that failed in a fifth or more of at least 20 answers is added
 its answers are counted in windows of a hundred: with at most one failure in a window it is
 removed, and all its counts start again from zero.
 
-Source: SAP spec, 5.5 and 9.12.
+Source: SAP guide, 5.5.
 """
 
 from __future__ import annotations

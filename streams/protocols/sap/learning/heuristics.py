@@ -5,7 +5,7 @@ what is derived from them.  `derive` uses only a basis, the JSON object that the
 every row can be derived again, and the rows form a chain in which each names the hash of the
 previous one.
 
-Source: SAP spec, 5.5; 5.1 (edges).
+Source: SAP guide, 5.5; 5.1 (edges).
 """
 
 from __future__ import annotations

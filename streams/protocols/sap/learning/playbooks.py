@@ -5,7 +5,7 @@ a mean rating of 4 from two ratings or more, or an approval, and no rejection.  
 written when the kind first qualifies, each time the computed outcomes have doubled from 10 on, and
 after each operator signal; when it no longer qualifies, once more, as inactive.
 
-Source: SAP spec, 5.5; 5.1 (edges).
+Source: SAP guide, 5.5; 5.1 (edges).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ For every record of `sap.learning-signals`, at the signal's own time:
 So all tables are a function of the topic and the constitution.  The sap processor decides whether
 tasks are bound to the derived values.
 
-Source: SAP spec, 5.5.
+Source: SAP guide, 5.5.
 """
 
 from __future__ import annotations

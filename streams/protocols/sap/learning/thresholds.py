@@ -10,7 +10,7 @@ threshold, it is:
   200 readings or more of which none failed, to 100 at most;
 * else the constitution's.
 
-Source: SAP spec, 5.5.
+Source: SAP guide, 5.5.
 """
 
 from __future__ import annotations

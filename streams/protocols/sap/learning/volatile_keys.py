@@ -9,7 +9,7 @@ Learning is reverted at once: a learned member that is contradicted is removed a
 good, and so are all learned members when operators have complained three times about answers
 from a cache that left learned members out.
 
-Source: SAP spec, 5.5.
+Source: SAP guide, 5.5.
 """
 
 from __future__ import annotations

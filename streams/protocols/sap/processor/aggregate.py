@@ -2,7 +2,7 @@
 
 The row is written once, when the decision ends (`save`), with the state it ends in.
 
-Source: SAP spec, 5.1 and 5.2.
+Source: SAP guide, 5.1 and 5.2.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The service's own evaluation is combined with what the agent has reported.  If t
 entries than a result may have, the service's come first: all of them, or, if these alone are too
 many, the worse ones.  The agent's first entries fill the remaining room.
 
-Source: SAP spec, 2 (lists have at most 256 entries), 3.5 and 3.6.
+Source: SAP guide, 2 (lists have at most 256 entries), 3.5 and 3.6.
 """
 
 from __future__ import annotations

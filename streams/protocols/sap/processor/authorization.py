@@ -5,7 +5,7 @@ matches the capability, the task is allowed.  If rules know the issuer, but only
 capabilities: `forbidden`.  If no rule knows it: `unauthorized`.  An absent list is no restriction,
 an empty one admits nobody.
 
-Source: SAP spec, 5.2 and Clarification 11.
+Source: SAP guide, 5.2.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ it is still too large, it counts as a miss.
 A task may get a report of a `system` producer before the cache's verdict.  Then the report counts:
 the machine lets a cached answer, or the lack of one, end a task from QUEUED only.
 
-Source: SAP spec, 5.4.
+Source: SAP guide, 5.4.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The checks of a list run in order, and the first that fails decides.  This module has the checks of
 all commands: the shape, the key, the partition, and the refusals for a known task.
 
-Source: SAP spec, 2.4, 3.1, 3.2 and Clarification 4.
+Source: SAP guide, 2.4, 3.1 and 3.2.
 """
 
 from __future__ import annotations

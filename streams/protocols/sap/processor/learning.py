@@ -1,6 +1,6 @@
 """The signals for learning: each closed task, and the ratings and decisions of operators.
 
-Source: SAP spec, 5.5 (SapLearningSignal).
+Source: SAP guide, 5.5 (SapLearningSignal).
 """
 
 from __future__ import annotations

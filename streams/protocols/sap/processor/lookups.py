@@ -1,6 +1,6 @@
 """The lookups that a task sends to the cache.
 
-Source: SAP spec, 2.4 (SapLookup), 5.2 step 8, 5.3 (STORE, RELEASE).
+Source: SAP guide, 2.4 (SapLookup), 5.2 step 8, 5.3 (STORE, RELEASE).
 """
 
 from __future__ import annotations

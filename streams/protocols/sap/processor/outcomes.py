@@ -8,7 +8,7 @@ Its edges and the task's transition are sent with it.  When it closes the task, 
 deleted, the answer goes to the cache or the flight is released, and learning gets a signal.  A
 deadline that has passed ends its task at the first opportunity: its timer, or the next record.
 
-Source: SAP spec, 3.6, 5.1, 5.3 and Clarification 10.
+Source: SAP guide, 3.6, 5.1 and 5.3.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Tasks, Results and Signals are decided by the rules of their own modules; the cache's verdicts and
 deadlines cause further transitions.  A decision writes the task's row once.
 
-Source: SAP spec, 5.
+Source: SAP guide, 5.
 """
 
 from __future__ import annotations

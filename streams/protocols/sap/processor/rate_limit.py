@@ -3,7 +3,7 @@
 Each of the P partitions grants its share of the rate and the burst.  A new bucket is full.  Only an
 admitted task costs tokens, and time never runs backwards.
 
-Source: SAP spec, 5.2.
+Source: SAP guide, 5.2.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ For every record of `sap.results`, in this order, the first that applies decides
 7. the task is bound to another agent: `producer_mismatch`;
 8. the state machine has no such transition: `illegal_transition`.
 
-Source: SAP spec, 5.3.
+Source: SAP guide, 5.3.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ For every record of `sap.signals`, in this order, the first that applies decides
 4. for a rating or an approval: `signal_too_early`, `self_rating`, `signal_repeated`;
    for a cancel: `not_issuer`, `task_closed`.
 
-Source: SAP spec, 5.7.
+Source: SAP guide, 5.7.
 """
 
 from __future__ import annotations

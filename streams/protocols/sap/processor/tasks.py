@@ -16,7 +16,7 @@ and last the cache or an agent.  Each of these may end the task immediately.
 Acceptance also binds the task to a version of the heuristics.  Versions of a capability are
 numbered from 1 without a gap, so a few reads find the newest one that this worker has read.
 
-Source: SAP spec, 5.1, 5.2, 5.5 and Clarification 10.
+Source: SAP guide, 5.1, 5.2 and 5.5.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules of spec 5.4 once more, in the plainest form, to compare the processor with.
+"""The rules of the SAP guide, 5.4 once more, in the plainest form, to compare the processor with.
 
 Times are ms since nine o'clock, which is a full second.
 """

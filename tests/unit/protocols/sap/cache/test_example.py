@@ -1,4 +1,4 @@
-"""The worked example of the spec, 5.4, with its times."""
+"""The worked example of the SAP guide, 5.4, with its times."""
 
 from __future__ import annotations
 

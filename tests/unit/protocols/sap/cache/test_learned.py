@@ -1,4 +1,4 @@
-"""What was learned holds under the constitution that it was learned under (spec 5.5)."""
+"""What was learned holds under the constitution that it was learned under (SAP guide, 5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every mode, mustAlign and state of a key, against the table of the spec, 5.4."""
+"""Every mode, mustAlign and state of a key, against the table of the SAP guide, 5.4."""
 
 from __future__ import annotations
 

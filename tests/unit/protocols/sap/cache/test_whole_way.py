@@ -1,9 +1,9 @@
-"""Every cell of the spec's table of the cache, from a task to its outcome.
+"""Every cell of the guide's table of the cache, from a task to its outcome.
 
 The service as a whole decides: what the cache says, who is asked, what is published and what is
 stored.  `test_table` looks at the cache's verdicts alone.
 
-Source: SAP spec, 5.4.
+Source: SAP guide, 5.4.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLE = """
 | only, false | FAILED CACHE_MISS | FAILED CACHE_MISS | `hit` | `hit`, unchecked |
 | bypass | dispatch, no lookup, no store | same | same | same |
 """
-"""As the spec has it."""
+"""As the guide has it."""
 VERDICTS = {
     "no entry": "miss",
     "only stale": "stale",

@@ -253,7 +253,7 @@ def test_a_learned_check_that_is_no_more() -> None:
 
 @pytest.mark.parametrize("pattern", ["[" + "a" * 60_000, "(?P<" + "a" * 60_000])
 def test_findings_fit_an_outcome(pattern: str) -> None:
-    """Whatever an issuer writes: names have at most 1024 characters, notes 4000 (spec 2.2)."""
+    """Whatever issuers write: names have at most 1024 characters, notes 4000 (SAP guide, 2.2)."""
     contract = {"schema": {"pattern": pattern}}
     budget = {"b" * 5000: 1}
     evaluation = final("follow the output contract", contract=contract, budget=budget, output="x")

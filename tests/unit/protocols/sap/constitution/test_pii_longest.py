@@ -1,4 +1,4 @@
-"""The patterns of the spec, tried at each place of a text with each length, one by one."""
+"""The patterns of the guide, tried at each place of a text with each length, one by one."""
 
 from __future__ import annotations
 

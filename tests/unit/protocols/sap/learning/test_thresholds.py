@@ -1,4 +1,4 @@
-"""Thresholds move with what the bins of readings say, at exactly the figures of the spec."""
+"""Thresholds move with what the bins of readings say, at exactly the figures of the guide."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_counting_is_a_sum_in_any_order(readings: list[tuple[float, bool]]) -> N
 def test_the_rule_read_once_more(
     base: float, on_exceed: str, given_bins: list[tuple[int, int, float]]
 ) -> None:
-    """The same rule, written as the spec says it."""
+    """The same rule, written as the guide says it."""
     counted = [{"low": 5 * k, "n": n, "f": round(share * n)} for k, n, share in given_bins]
     by_low = {one["low"]: one for one in counted}
     b5 = 5 * int(base // 5)

@@ -186,7 +186,7 @@ def test_a_flight_ends(name: str) -> None:
 
 
 def test_a_task_that_is_worked_on_already_goes_on() -> None:
-    """A cached answer ends a task from QUEUED only (spec 4)."""
+    """A cached answer ends a task from QUEUED only (SAP guide, 4)."""
     for mode in ("prefer", "only"):
         bench = bench_with_task(mode)
         bench.result(result("RUNNING", producer=SYSTEM))

@@ -1,4 +1,4 @@
-"""What a refusal is called: NACK code, HTTP status and fault of every rule (spec 3.2)."""
+"""What a refusal is called: NACK code, HTTP status and fault of every rule (SAP guide, 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The token bucket in whole millionths, with the spec's own figures."""
+"""The token bucket in whole millionths, with the guide's own figures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every pair of a state and a status, and every move of the service (spec 4).
+"""Every pair of a state and a status, and every move of the service (SAP guide, 4).
 
-The pairs are made from the machine's table, which is compared with the spec's own.
+The pairs are made from the machine's table, which is compared with the guide's own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`GET /v1/sap/tasks/{taskId}`: exactly the members of the spec, whatever is known."""
+"""`GET /v1/sap/tasks/{taskId}`: exactly the members of the guide, whatever is known."""
 
 from __future__ import annotations
 
