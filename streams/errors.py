@@ -12,7 +12,8 @@ HeadraceError
 │   ├── NotFound            nothing has that id
 │   │   └── Gone              it existed, and its data was deleted
 │   ├── Conflict            the present state does not allow the request
-│   │   └── RecordRefused       no version of a cached answer counts
+│   │   ├── RecordRefused       no version of a cached answer counts
+│   │   └── AmbiguousNode       several sessions use the id of a node
 │   ├── PositionsDiffer     a restored topic has other records, or offsets, than a task has read
 │   └── OutputTooLarge      a record would exceed its topic's size
 └── InfrastructureError   exit 3: something that headrace depends on has failed
@@ -215,6 +216,16 @@ class RecordRefused(Conflict):
         self.position = position
         self.version = version
         self.reason = reason
+
+
+class AmbiguousNode(Conflict):
+    """An error for a node whose id several sessions use.  candidates: these sessions."""
+
+    default_advice = "Name one of the candidates as session_id."
+
+    def __init__(self, node: str, candidates: Sequence[str]) -> None:
+        super().__init__(f"several sessions use the id of {node}", "node_ambiguous")
+        self.candidates = tuple(candidates)
 
 
 class OutputTooLarge(NegativeAnswer):

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from streams.errors import (
+    AmbiguousNode,
     Conflict,
     Forbidden,
     Gone,
@@ -63,10 +64,15 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("origin_foreign", 403, "A web page from elsewhere asks a gateway without tokens."),
     Code("not_found", 404, "Nothing has that id."),
     Code("path_unknown", 404, "There is no such path."),
-    Code("node_unknown", 404, "No edge of the lineage graph names that node."),
+    Code(
+        "node_unknown",
+        404,
+        "No edge names that node, or nothing is known of it.",
+    ),
     Code("method_not_allowed", 405, "The path takes other methods, which `Allow` names."),
     Code("request_timeout", 408, "The body did not come in time."),
     Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),
+    Code("node_ambiguous", 409, "Several sessions use the id of that node: `candidates`."),
     Code("as_of_undecided", 409, "The view has not seen yet what was decided up to `as_of`."),
     Code(
         "command_gone", 410, "A command that the state at `as_of` is made of is not kept any more."
@@ -77,6 +83,7 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("host_foreign", 421, "A gateway without tokens is asked by a host other than its own."),
     Code("query_value", 422, "A query parameter is unknown, missing, repeated or not allowed."),
     Code("as_of_ahead", 422, "`as_of` lies in the future, or beyond the end of the log."),
+    Code("as_of_unsupported", 422, "Things of that kind are only shown as they are now."),
     Code("too_many_requests", 429, "The principal has too many requests or streams at once."),
     Code("headers_too_large", 431, "Request line and headers are above their limit."),
     Code("service_internal", 500, "A fault of the service."),
@@ -145,6 +152,9 @@ def error_response(exc: HeadraceError) -> Response:
             response = problem(409, exc.message, exc.rule)
             refused = {"version": exc.version, "reason": exc.reason, "position": exc.position}
             return Response(409, response.body | refused)
+        case AmbiguousNode():
+            response = problem(409, exc.message, exc.rule)
+            return Response(409, response.body | {"candidates": list(exc.candidates)})
         case Conflict():
             return problem(409, exc.message, exc.rule)
         case OutputTooLarge():

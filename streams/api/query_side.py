@@ -11,6 +11,7 @@ from streams.api.filling import Filling
 from streams.api.lines import LineOf
 from streams.api.problems import Response
 from streams.api.route import Route
+from streams.api.things import ThingQuery
 from streams.engine.records import Output, Record
 from streams.settings.service import ServiceSettings
 from streams.views.projection import Apply
@@ -63,6 +64,7 @@ class QuerySide:
     filling: what its edges fill in, for `play`.
     lines: one line of text for a record, by topic name; `tail` and `play` print them.
     live_tail: the topic that clients follow live; one protocol has it.
+    things: how the things of its nodes are read, by kind, such as `apc:packet`.
     endpoints, play: servers of the protocol beside the routes, in the gateway and in `play`.
     """
 
@@ -75,5 +77,6 @@ class QuerySide:
     filling: Filling | None = None
     lines: Mapping[str, LineOf] = field(default_factory=dict)
     live_tail: LiveTail | None = None
+    things: Mapping[str, ThingQuery] = field(default_factory=dict)
     endpoints: Endpoints | None = None
     play: PlayServer | None = None

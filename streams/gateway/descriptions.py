@@ -8,10 +8,15 @@ from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
 from streams.gateway import host_responses
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
+from streams.gateway.thing_responses import RESPONSES as THING_RESPONSES
 from streams.protocols.queries import QUERIES
 
 DESCRIPTIONS: tuple[Description, ...] = tuple(side.description() for side in QUERIES)
-_HOST_IDS: Mapping[str, PathId] = {"name": PathId("apc-packet")}
+_HOST_IDS: Mapping[str, PathId] = {
+    "name": PathId("apc-packet"),
+    "node": PathId("apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730"),
+    "trace_id": PathId("sess-01"),
+}
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {
     **{name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()},
@@ -33,5 +38,6 @@ RESPONSES: Mapping[str, ResponseShape] = {
     **{name: response for side in _OTHER_PROTOCOLS for name, response in side.responses().items()},
     "Placed": Placed,
     **host_responses.RESPONSES,
+    **THING_RESPONSES,
 }
 """The shapes of all responses, by the names that the route table uses."""

@@ -125,5 +125,7 @@ TAGS: Mapping[str, str] = {
     "machines": "The state machines of all protocols, as they are declared.",
     "rules": "The rules that verdicts name.",
     "log": "The topics on Kafka, and how far they are read.",
+    "things": "One thing of any protocol, by its node of the lineage graph.",
+    "traces": "All things of a trace.",
 }
 """Descriptions of the tags of these routes."""

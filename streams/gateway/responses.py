@@ -138,7 +138,7 @@ class Problem(BaseModel):
 
     path: a JSON Pointer into the body, or the name of a query parameter.
     position: of a command that is on the log, while what came of it is not known yet.
-    fact: the refusal of a command.
+    fact: the refusal of a command.  candidates: the sessions that use the id of a node.
     """
 
     type: str
@@ -151,6 +151,7 @@ class Problem(BaseModel):
     position: Position | None = None
     fact: Annotated[dict[str, Any], record_schema("headrace.saop.SaopRewindLogged")] | None = None
     errors: list[ValueProblem] | None = None
+    candidates: list[str] | None = None
 
 
 class GraphNode(ResponseModel):

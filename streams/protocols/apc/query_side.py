@@ -10,6 +10,7 @@ from streams.api.query_side import QuerySide
 from streams.protocols.apc import lineage_routes, routes
 from streams.protocols.apc.lines import LINES
 from streams.protocols.apc.projection import FOLLOWED
+from streams.protocols.apc.things import THINGS
 
 
 def _responses() -> Mapping[str, Any]:
@@ -31,4 +32,5 @@ APC = QuerySide(
     responses=_responses,
     description=_description,
     lines=LINES,
+    things=THINGS,
 )

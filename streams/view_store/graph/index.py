@@ -22,7 +22,7 @@ from streams.views.reads import RowReader
 from topology.core import LINEAGE_EDGES
 
 EDGES = Projection(LINEAGE_EDGES.record or "", ("from_node", "relation", "to_node", "at", "cause"))
-_OUT, _IN = key("graph out"), key("graph in")
+OUT, IN = key("graph out"), key("graph in")
 _POSITION_LENGTH = 16
 """Length in bytes of the partition and offset at the end of an edge's row key."""
 
@@ -44,7 +44,7 @@ class Link(NamedTuple):
     @property
     def index_key(self) -> bytes:
         """Return the key of the index row that points to the edge's own row."""
-        return _OUT + b"".join(map(text_key, self))
+        return OUT + b"".join(map(text_key, self))
 
 
 class Step(NamedTuple):
@@ -65,10 +65,10 @@ def index_edges(edges: Iterable[tuple[Mapping[str, Any], bytes]], rows: WriteBat
     for edge, row_key in edges:
         source, target = text_key(edge["from_node"]), text_key(edge["to_node"])
         relation = key(edge["relation"])
-        index_key, row = _OUT + source + relation + target, key(edge["at"]) + row_key
+        index_key, row = OUT + source + relation + target, key(edge["at"]) + row_key
         earlier = first.get(index_key)
         if earlier is None or _first_position(row) < _first_position(earlier[0]):
-            first[index_key] = row, _IN + target + relation + source
+            first[index_key] = row, IN + target + relation + source
     rows.load(first)
     for index_key, (row, back) in first.items():
         stored = rows.read(index_key)
@@ -93,7 +93,7 @@ def steps(
 
     only: yield edges of this relation only.  last: begin behind this step.
     """
-    index = _OUT if way is Direction.ANCESTORS else _IN
+    index = OUT if way is Direction.ANCESTORS else IN
     prefix = index + text_key(node)
     start = None if last is None else after(index + last.order)
     for index_key, _ in view.scan(prefix if only is None else prefix + text_key(only), start):

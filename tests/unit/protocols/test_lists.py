@@ -8,6 +8,7 @@ from pathlib import Path
 import streams.protocols
 from streams.api.description import Body, Description
 from streams.cli.commands import BY_PROTOCOL, PROTOCOLS
+from streams.gateway import host_responses
 from streams.gateway.openapi import document
 from streams.processing.ingress import EnvelopeType
 from streams.protocols.commands import COMMANDS
@@ -69,7 +70,8 @@ def test_each_route_has_the_model_of_its_answer() -> None:
 def test_the_tags_of_the_document_are_those_of_the_protocols_in_their_order() -> None:
     tags = [tag for each in DESCRIPTIONS for tag in each.tags]
     assert len(tags) == len(set(tags))
-    assert [tag["name"] for tag in DOCUMENT["tags"]] == [*tags, "registry", "service"]
+    own = (*host_responses.TAGS, "registry", "service")
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == [*tags, *own]
     for side, each in zip(QUERIES, DESCRIPTIONS, strict=True):
         assert {route.tag for route in side.routes} <= set(each.tags), side.name
 

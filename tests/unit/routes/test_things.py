@@ -1,0 +1,208 @@
+"""One thing of any protocol: what is true of every kind, over the scenarios that have it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from streams.gateway.thing_responses import Thing
+from streams.log.fetching import records_of
+from streams.play.scenario import Scenario
+from streams.protocols.commands import all_processors, bind_files
+from streams.routes.things import KINDS
+from streams.settings import Settings
+from topology.lineage import NODE_KINDS, kind_of
+
+SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios"
+Json = dict[str, Any]
+QUICK = ("acknowledgements", "lineage-graph")
+"""They have an example of each kind."""
+OTHERS = sorted({path.stem for path in SCENARIOS.glob("*.jsonl")} - set(QUICK))
+DECLARED = {kind_of(kind.name) for kind in NODE_KINDS}
+MISSING = {kind for kind in DECLARED if kind.partition(":")[0] not in ("apc", "trace")}
+UNSUPPORTED = "as_of_unsupported"
+
+
+class Story:
+    """A scenario that was played to its end, and the nodes that its edges name."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        settings = Settings(partitions=1)
+        bind_files(settings)
+        self.scenario = Scenario(settings, folder, all_processors)
+        self.nodes: set[str] = set()
+        lines = (SCENARIOS / f"{name}.jsonl").read_text("utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                self._note(self.scenario.line(number, line))
+
+    def _note(self, outputs: list[Json]) -> None:
+        for output in outputs:
+            if output.get("topic") == "lineage.edges":
+                self.nodes |= {output["value"]["from_node"], output["value"]["to_node"]}
+
+    def ask(self, path: str) -> tuple[int, Any]:
+        outputs = self.scenario.line(0, json.dumps({"query": f"GET {path}"}))
+        self._note(outputs[1:])
+        return outputs[0]["status"], outputs[0]["body"]
+
+    def thing(self, node: str, query: str = "") -> tuple[int, Any]:
+        return self.ask(f"/v1/things/{quote(node, safe='')}{query}")
+
+    def known(self) -> Iterator[tuple[str, Json]]:
+        """The things that something is known of, as they are now, with their session."""
+        for node in sorted(self.nodes):
+            status, body = self.thing(node)
+            sessions = body["candidates"] if status == 409 else [body.get("session_id")]
+            for session in sessions:
+                query = "" if session is None or status != 409 else f"?session_id={quote(session)}"
+                again, thing = self.thing(node, query) if query else (status, body)
+                if again == 200:
+                    yield query, thing
+                else:
+                    assert (again, thing["rule"]) == (404, "node_unknown")
+
+
+@pytest.fixture(scope="module")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Story]]:
+    played = {name: Story(name, tmp_path_factory.mktemp(name)) for name in QUICK}
+    yield played
+    for story in played.values():
+        story.scenario.close()
+
+
+def test_every_declared_kind_is_read_by_its_protocol() -> None:
+    assert set(KINDS) == DECLARED - MISSING
+
+
+def test_the_scenarios_have_an_example_of_each_kind(stories: dict[str, Story]) -> None:
+    kinds = {thing["kind"] for story in stories.values() for _, thing in story.known()}
+    assert kinds == set(KINDS)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_what_is_true_of_every_thing(name: str, stories: dict[str, Story]) -> None:
+    check(stories[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_so_it_is_in_all_scenarios(name: str, tmp_path: Path) -> None:
+    story = Story(name, tmp_path)
+    try:
+        check(story)
+    finally:
+        story.scenario.close()
+
+
+def check(story: Story) -> None:
+    fetch = records_of(story.scenario.log)
+    for query, thing in story.known():
+        Thing.model_validate(thing)
+        steps = thing["steps"]
+        assert thing["state"] == (steps[-1]["to"] if steps else None)
+        assert [step["n"] for step in steps] == list(range(1, len(steps) + 1))
+        positions = [
+            row[name] for row in (*steps, *thing["verdicts"]) for name in ("cause", "fact")
+        ]
+        positions += [record["position"] for record in thing["records"]]
+        assert all(fetch(each) is not None for each in set(positions) - {None})
+        check_details(story, thing)
+        check_looking_back(story, query, thing)
+
+
+def check_details(story: Story, thing: Json) -> None:
+    """They are what the protocol's own route answers."""
+    status, body = story.ask(thing["api"])
+    assert (status, _without_age(body)) == (200, _without_age(thing["details"]))
+
+
+def _without_age(body: Any) -> Any:
+    """The age of a cached answer is counted to the moment of the question."""
+    if isinstance(body, dict):
+        return {name: _without_age(value) for name, value in body.items() if name != "ageSec"}
+    return [_without_age(each) for each in body] if isinstance(body, list) else body
+
+
+def check_looking_back(story: Story, query: str, thing: Json) -> None:
+    for step in thing["steps"]:
+        point = step["fact"] or step["cause"] or step["at"]
+        more = f"{query}&" if query else "?"
+        status, then = story.thing(thing["node"], f"{more}as_of={quote(point, safe='')}")
+        if (status, then.get("rule")) == (422, UNSUPPORTED):
+            return
+        assert status == 200, (thing["node"], step, then)
+        assert then["state"] == step["to"], (thing["node"], step)
+        assert then["steps"][-1]["n"] == step["n"]
+
+
+PACKET = "apc:packet:00000000-0000-4000-8000-000000000002"
+
+
+def test_a_step_is_what_one_record_did_and_names_its_verdict(stories: dict[str, Story]) -> None:
+    _, thing = stories["lineage-graph"].thing(PACKET)
+    first, last = thing["steps"]
+    assert (first["from"], first["to"], first["verdict"]) == (None, "ARCHIVED", "accepted")
+    assert (last["event"], last["to"]) == ("retraction_packet_received", "RETRACTED")
+    assert thing["ended_at"] == last["at"]
+    assert {record["role"] for record in thing["records"]} == {"command", "fact"}
+    links = {(each["relation"], each["direction"]) for each in thing["links"]}
+    assert {("same_trace", "out"), ("retracts", "in"), ("child_of", "in")} <= links
+
+
+def test_an_unknown_node_gets_404(stories: dict[str, Story]) -> None:
+    story = stories["lineage-graph"]
+    for node in ("apc:packet:nobody", "apc:packet:", "apc:packet", "apc:nothing:x", "x", "trace:x"):
+        status, body = story.thing(node)
+        assert (status, body["rule"]) == (404, "node_unknown"), node
+
+
+def test_a_thing_that_was_not_there_yet_gets_404(stories: dict[str, Story]) -> None:
+    status, body = stories["lineage-graph"].thing(PACKET, "?as_of=2026-06-01T08:00:00Z")
+    assert (status, body["rule"]) == (404, "node_unknown")
+
+
+def test_kinds_whose_route_has_no_as_of_refuse_it(stories: dict[str, Story]) -> None:
+    query = "?as_of=2026-06-01T09:00:00Z"
+    status, body = stories["lineage-graph"].thing("apc:protocol:px", query)
+    assert (status, body["rule"], body["path"]) == (422, UNSUPPORTED, "as_of")
+
+
+def test_the_session_decides_between_packets_of_one_id(tmp_path: Path) -> None:
+    line = json.loads((SCENARIOS / "lineage-graph.jsonl").read_text("utf-8").splitlines()[0])
+    story = Story("lineage-graph", tmp_path)
+    try:
+        line["value"]["trace"]["session_id"] = "other"
+        story.scenario.line(0, json.dumps({"topic": line["topic"], "value": line["value"]}))
+        node = f"apc:packet:{line['value']['packet_id']}"
+        status, body = story.thing(node)
+        first = "a7f5d5b2-13a8-4a0d-9ba2-6b1e3c6f9d11"
+        assert (status, body["rule"]) == (409, "node_ambiguous")
+        assert body["candidates"] == [first, "other"]
+        status, body = story.thing(node, "?session_id=other")
+        assert (status, body["session_id"]) == (200, "other")
+        status, body = story.thing(node, "?session_id=third")
+        assert (status, body["rule"]) == (404, "node_unknown")
+        assert story.ask(f"/v1/things/{quote(node, safe='')}?as_of=2026-06-01T09:00:00Z")[0] == 409
+    finally:
+        story.scenario.close()
+
+
+def test_a_bad_cursor_is_refused(stories: dict[str, Story]) -> None:
+    status, body = stories["lineage-graph"].thing(PACKET, "?cursor=AAAA")
+    assert (status, body["rule"], body["path"]) == (422, "query_value", "cursor")
+
+
+def test_steps_come_in_pages(stories: dict[str, Story], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.routes.things.MOST_STEPS", 1)
+    story = stories["lineage-graph"]
+    _, first = story.thing(PACKET)
+    _, second = story.thing(PACKET, f"?cursor={first['next']}")
+    assert [step["n"] for step in (*first["steps"], *second["steps"])] == [1, 2]
+    assert second["next"] is None
+    assert first["state"] == second["state"] == second["steps"][-1]["to"]
