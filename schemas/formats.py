@@ -30,7 +30,7 @@ def is_uuid(text: str) -> bool:
 
 
 def is_rfc_uuid(text: str) -> bool:
-    """Return whether a text is an RFC UUID or the nil UUID, in any case (saop spec 3.2).
+    """Return whether a text is an RFC UUID or the nil UUID, in any case (SAOP guide, 3.2).
 
     An RFC UUID has version 1 to 8 and variant 8 to b.
     """
@@ -72,7 +72,7 @@ def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: in
 
 
 def is_saop_time(text: str) -> bool:
-    """Check for `YYYY-MM-DDThh:mm[:ss[.fraction]]Z` with a valid Gregorian date (saop spec 3.2)."""
+    """Check for `YYYY-MM-DDThh:mm[:ss[.fraction]]Z` with a valid date (SAOP guide, 3.2)."""
     match = _SAOP_TIME.fullmatch(text)
     if match is None:
         return False

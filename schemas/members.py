@@ -1,4 +1,4 @@
-"""Checks of single members, for protocols that accept unknown members (spec saop 3.1).
+"""Checks of single members, for protocols that accept unknown members (SAOP guide, 3.1).
 
 A table lists an object's members in the spec's order, each with its check.  Messages name the
 member and what it must be, and never quote the value, because it may be a secret.

@@ -28,7 +28,7 @@ class EventType:
     """One type of event.
 
     model: the payload as people and programs make it; the Avro record has its class name.
-    members: the checks of the payload's members, in the spec's order.
+    members: the checks of the payload's members, in the guide's order.
     avro_checks: those to be used instead for values that come out of Avro.
     """
 

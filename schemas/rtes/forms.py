@@ -39,6 +39,6 @@ def drop_unknown(value: Any) -> tuple[Any, int]:
 
 
 def content_hash(event: JsonObject) -> str:
-    """Return the SHA-256 of the event's JSON, `event_id` in lower case (spec saop 5.2, 9.5)."""
+    """Return the SHA-256 of the event's JSON, `event_id` in lower case (SAOP guide, 5.2)."""
     folded = {**event, "event_id": str(event["event_id"]).lower()}
     return sha256_hex(canonical_json(folded))

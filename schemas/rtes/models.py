@@ -1,4 +1,4 @@
-"""The models of RTES events, for people and programs that make them (spec saop 2.2).
+"""The models of RTES events, for people and programs that make them (SAOP guide, 2.2).
 
 `EVENT_TYPES` lists the types of events.  A new type is a model and an entry here, an Avro record
 `schemas/avro/rtes/<Model>.avsc`, and an entry in `streams.protocols.saop.rtes.event_handlers`.

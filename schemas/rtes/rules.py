@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas import rules as common
 from schemas.rules import Rule, Stage, Where, rules_of
 
-# Shape (spec 3.1).
+# Shape (SAOP guide, 3.1).
 JSON_INVALID = Rule("json_invalid", "the text is not I-JSON", Stage.SCHEMA, Where.EDGE)
 SCHEMA_INVALID = Rule(
     "schema_invalid",
@@ -40,7 +40,7 @@ TIMESTAMP_INVALID = Rule(
     Where.BOTH,
 )
 
-# Log (spec 5.2).
+# Log (SAOP guide, 5.2).
 KEY_MISMATCH = Rule("key_mismatch", "the record key is not session_id", Stage.LOG, Where.PROCESSOR)
 PARTITION_MISMATCH = common.PARTITION_MISMATCH
 EVENT_DUPLICATE = Rule(
@@ -60,7 +60,7 @@ OUTPUT_TOO_LARGE = Rule(
 )
 RECORDED = Rule("recorded", "recorded: nothing is against it", Stage.POLICY, Where.PROCESSOR)
 
-# Tool calls and thought streams (spec 4.4, 4.5).
+# Tool calls and thought streams (SAOP guide, 4.4, 4.5).
 CALL_ALREADY_INVOKED = Rule(
     "call_already_invoked",
     "the call's beginning was recorded before",
@@ -74,7 +74,7 @@ THOUGHT_CLOSED = Rule(
     "thought_closed", "the stream's final chunk was recorded before", Stage.POLICY, Where.PROCESSOR
 )
 
-# Task transitions (spec 4.3), in the order of checking.
+# Task transitions (SAOP guide, 4.3), in the order of checking.
 OTHER_PROTOCOL = Rule(
     "other_protocol",
     "recorded as the processor of another protocol reported it",

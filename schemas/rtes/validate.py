@@ -1,4 +1,4 @@
-"""Validation of RTES events (spec saop 3): a table of members and checks, in the spec's order.
+"""Validation of RTES events (SAOP guide, 3): a table of members and checks, in the guide's order.
 
 Unknown members pass; `drop_unknown` takes them out.
 """
@@ -35,7 +35,7 @@ _AVRO_MEMBERS = {name: event_type.avro_members for name, event_type in BY_NAME.i
 
 
 def validate_event(value: object, avro: bool = False) -> list[Problem]:
-    """Return the problems of an event's JSON, in the spec's order, at most 16.
+    """Return the problems of an event's JSON, in the guide's order, at most 16.
 
     The first one decides.
 

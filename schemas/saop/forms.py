@@ -46,7 +46,7 @@ def _known(value: JsonObject, members: frozenset[str]) -> tuple[JsonObject, int]
 
 
 def turn_hash(turn: JsonObject) -> str:
-    """Return the SHA-256 of the turn's canonical JSON without unknown members (spec 5.1)."""
+    """Return the SHA-256 of the turn's canonical JSON without unknown members (SAOP guide, 5.1)."""
     return sha256_hex(canonical_json(turn))
 
 

@@ -1,6 +1,6 @@
 """The models of turn envelopes and rewind commands, for people and programs that make them.
 
-Source: SAOP/RTES spec, 2.1 and 2.3.
+Source: SAOP guide, 2.1 and 2.3.
 """
 
 from __future__ import annotations

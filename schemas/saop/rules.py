@@ -1,11 +1,14 @@
-"""The closed set of rule codes of turns, escalations and rewinds (spec saop 3.1, 4.1, 4.2, 4.6)."""
+"""The closed set of rule codes of turns, escalations and rewinds.
+
+Source: SAOP guide, 3.1, 4.1, 4.2, 4.6.
+"""
 
 from __future__ import annotations
 
 from schemas.rtes import rules as events
 from schemas.rules import Rule, Stage, Where, rules_of
 
-# Shape (spec 3.1); events have most of these rules too.
+# Shape (SAOP guide, 3.1); events have most of these rules too.
 JSON_INVALID = events.JSON_INVALID
 SCHEMA_INVALID = events.SCHEMA_INVALID
 TEXT_INVALID = events.TEXT_INVALID
@@ -35,12 +38,12 @@ def _policy(code: str, meaning: str) -> Rule:
     return Rule(code, meaning, Stage.POLICY, Where.PROCESSOR)
 
 
-# Records (spec 5.1, 5.3).
+# Records (SAOP guide, 5.1, 5.3).
 KEY_MISMATCH = _log("key_mismatch", "the record key is not task_id, of a rewind session_id")
 PARTITION_MISMATCH = events.PARTITION_MISMATCH
 OUTPUT_TOO_LARGE = _log("output_too_large", "what the record would write is over its topic's bound")
 
-# The order of turns (spec 4.1), in the order of checking.
+# The order of turns (SAOP guide, 4.1), in the order of checking.
 TURN_DUPLICATE = _log("turn_duplicate", "the task has this turn already")
 TURN_CONFLICT = _log("turn_conflict", "the task has another turn of this index")
 TURN_LATE = _log("turn_late", "the hole in which the turn belongs was given up")
@@ -48,7 +51,7 @@ TURN_TOO_FAR = _log("turn_too_far", "the turn is too far ahead of the one that i
 TURN_LOGGED = _log("turn_logged", "accepted: the turn that was due")
 TURN_HELD = _log("turn_held", "accepted: the turn waits for those before it")
 
-# Detectors (spec 4.2).
+# Detectors (SAOP guide, 4.2).
 CONFIDENCE_SLOPE = _policy("confidence_slope", "an agent's confidence falls, and is low")
 CONFIDENCE_DROP = _policy("confidence_drop", "an agent's confidence fell steadily, and by much")
 OBSERVATION_REPEATED = _policy(
@@ -56,7 +59,7 @@ OBSERVATION_REPEATED = _policy(
 )
 FAILURES_REACHED = _policy("failures_reached", "a task has failed too often")
 
-# Rewinds (spec 4.6).
+# Rewinds (SAOP guide, 4.6).
 REWIND_PREPARED = _policy("rewind_prepared", "accepted: the rewind can be confirmed")
 REWIND_APPLIED = _policy("rewind_applied", "accepted: the session's tasks are set back")
 REWIND_ABORTED = _policy(

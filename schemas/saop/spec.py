@@ -6,6 +6,7 @@ from schemas.model import json_schema_text
 from schemas.rtes.models import EVENT_TYPES, Event, Payload
 from schemas.rtes.validate import validate_event, validate_payload
 from schemas.saop.mapping import MAPPING
+from schemas.saop.meanings import MEANINGS
 from schemas.saop.models import Rewind, Turn
 from schemas.saop.validate import validate_rewind, validate_turn
 from schemas.spec import Spec
@@ -53,5 +54,6 @@ SPEC = Spec(
     },
     export=_export,
     mapping=MAPPING,
+    meanings=MEANINGS,
     unions={"headrace.rtes.Payload": tuple(each.record for each in EVENT_TYPES)},
 )

@@ -1,8 +1,8 @@
-"""Validation of turn envelopes and rewind commands, in the order of the spec's tables.
+"""Validation of turn envelopes and rewind commands, in the order of the guide's tables.
 
 Unknown members pass; `drop_unknown` takes them out.
 
-Source: SAOP/RTES spec, 2.1, 2.3, 3.1.
+Source: SAOP guide, 2.1, 2.3, 3.1.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _REWIND = (
 
 
 def validate_turn(value: object, avro: bool = False) -> list[Problem]:
-    """Return the problems of a turn's JSON, in the spec's order, at most 16.
+    """Return the problems of a turn's JSON, in the guide's order, at most 16.
 
     The first one decides.
 

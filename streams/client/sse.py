@@ -1,4 +1,4 @@
-"""Following `rtes.events` over server-sent events (saop spec 6.3), without gaps."""
+"""Following `rtes.events` over server-sent events (SAOP guide, 6.3), without gaps."""
 
 from __future__ import annotations
 

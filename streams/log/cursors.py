@@ -1,4 +1,4 @@
-"""Cursors in their two forms (saop spec 6.3).
+"""Cursors in their two forms (SAOP guide, 6.3).
 
 A cursor of one session of `rtes.events` is `<session, percent-encoded>:<sequence>`, with the
 sequence of the last record seen.  Any other is `<partition>:<offset>` joined by commas, with the

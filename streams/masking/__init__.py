@@ -1,4 +1,7 @@
-"""Masking of secrets in terminal output, tool arguments and dead letters (spec 4.7 and 5.4)."""
+"""Masking of secrets in terminal output, tool arguments and dead letters.
+
+Source: SAOP guide, 4.7 and 5.4.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules for values that are assigned to a key (spec 5.4)."""
+"""The rules for values that are assigned to a key (SAOP guide, 5.4)."""
 
 from __future__ import annotations
 

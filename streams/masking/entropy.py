@@ -1,4 +1,4 @@
-"""Runs of characters that look random (spec 5.4, `high_entropy`)."""
+"""Runs of characters that look random (SAOP guide, 5.4, `high_entropy`)."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def spans_of(text: str, prefix: int | None, loose: bool = False) -> list[Span]:
     """Return the spans of secrets in one line, in order, without overlaps.
 
     prefix: the number of characters before the BEGIN of the open block; None if no block is open.
-    loose: ignore the boundary before a match.  Source: spec 4.7 and 5.4.
+    loose: ignore the boundary before a match.  Source: SAOP guide, 4.7 and 5.4.
     """
     if prefix is None and not is_suspect(text):
         return []

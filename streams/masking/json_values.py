@@ -1,4 +1,4 @@
-"""Masking of JSON values, which uses member names too (spec 5.4, 9.1 and 9.8)."""
+"""Masking of JSON values, which uses member names too (SAOP guide, 5.4)."""
 
 from __future__ import annotations
 

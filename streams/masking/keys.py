@@ -72,7 +72,7 @@ def _classify(key: str) -> Key:
 def key_of(name: str) -> Key:
     """Classify the key; the name may be any text.
 
-    Source: spec 5.4, secret key.
+    Source: SAOP guide, 5.4, secret key.
     """
     return _classify(name[-MAX_LENGTH:])
 

@@ -1,4 +1,4 @@
-"""The masker of texts, pulses, tool arguments and dead letters (spec 4.7 and 5.4)."""
+"""The masker of texts, pulses, tool arguments and dead letters (SAOP guide, 4.7 and 5.4)."""
 
 from __future__ import annotations
 

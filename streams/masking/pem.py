@@ -1,4 +1,4 @@
-"""Detection of private key blocks (spec 4.7)."""
+"""Detection of private key blocks (SAOP guide, 4.7)."""
 
 from __future__ import annotations
 

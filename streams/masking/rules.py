@@ -1,4 +1,4 @@
-"""The masking rules, as data (spec 5.4): patterns, and examples that a test runs.
+"""The masking rules, as data (SAOP guide, 5.4): patterns, and examples that a test runs.
 
 In an example, the text between « and » is replaced.  Examples contain no complete token, so that
 no scanner reports this file as a leak: `{36}` stands for 36 letters and digits, `{A16}` for 16

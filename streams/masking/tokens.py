@@ -26,7 +26,7 @@ def token(rule: Rule, replaced: str, key: bytes | None) -> str:
     """Return the replacement token of a secret.
 
     With a key, the first 8 hex digits of HMAC-SHA256 over the secret distinguish secrets.
-    Source: spec 5.4.
+    Source: SAOP guide, 5.4.
     """
     if key is None:
         return f"{OPENING}{rule.name}]"

@@ -1,4 +1,4 @@
-"""Detection of passwords and tokens in URLs (spec 5.4, `url_credentials`)."""
+"""Detection of passwords and tokens in URLs (SAOP guide, 5.4, `url_credentials`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detection of the end of a key's value, and of values that are no secret (spec 5.4)."""
+"""Detection of the end of a key's value, and of values that are no secret (SAOP guide, 5.4)."""
 
 from __future__ import annotations
 

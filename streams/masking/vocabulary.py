@@ -1,4 +1,4 @@
-"""The vocabulary that distinguishes secret keys and plain values, as data (spec 5.4 and 9).
+"""The vocabulary that distinguishes secret keys and plain values, as data (SAOP guide, 5.4).
 
 Suffixes are compared with the key in lower case without `_`, `.` and `-`.
 """

@@ -1,4 +1,4 @@
-"""Masking of private keys that a producer sends line by line (spec saop 5.4).
+"""Masking of private keys that a producer sends line by line (SAOP guide, 5.4).
 
 The processor masks every record, but its input is on the log; therefore every edge masks first.
 """

@@ -16,10 +16,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GUIDES: dict[str, tuple[str, ...]] = {
     "apc": ("apc",),
+    "saop": ("saop", "rtes", "masking"),
     "sap": ("sap", "local_bus"),
 }
 """The guides that are written, with the names of their protocol's folders and files."""
-UNWRITTEN = ("saop", "asap", "summit")
+UNWRITTEN = ("asap", "summit")
 FOLDERS = ("schemas", "topology", "streams", "tests", "docs", "bench")
 
 _NUMBER = r"\d+(?:\.\d+)*"

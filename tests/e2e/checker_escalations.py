@@ -7,7 +7,7 @@ are those of its turns if its detectors begin anew at some places, at most as ma
 back.  Where these are, and that they are any, is not checked.  Nor are the rows of detectors and
 the edges of escalations.  It is for runs with the default thresholds.
 
-Source: SAOP/RTES spec, 2.3, 4.2, 4.3 and 5.1, clarification 10.
+Source: SAOP guide, 2.3, 4.2, 4.3 and 5.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tasks that events are linked to, told anew from the events before them in their session.
 
-Source: SAOP/RTES spec, 4.5.
+Source: SAOP guide, 4.5.
 """
 
 from __future__ import annotations

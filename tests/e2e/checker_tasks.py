@@ -7,7 +7,7 @@ Not checked: the block of a private key in a session's row; a task of a session 
 another protocol's task is, so that both claim one row.  It is for runs that escalate the default
 number of failures.
 
-Source: SAOP/RTES spec, 2.3, 4.3 and 4.6, clarification 11.
+Source: SAOP guide, 2.3, 4.3 and 4.6.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ other is.
 
 What has no edge was told before: `call_already_invoked` or `call_already_completed`.
 
-Source: SAOP/RTES spec, 4.4.
+Source: SAOP guide, 4.4.
 """
 
 from __future__ import annotations

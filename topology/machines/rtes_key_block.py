@@ -9,7 +9,7 @@ whose end never comes must not blind the session, so the block also closes after
 
 The tokens that stand for begin and end in a line that was masked before count as begin and end.
 
-Source: SAOP/RTES spec, 4.7.
+Source: SAOP guide, 4.7.
 """
 
 from __future__ import annotations

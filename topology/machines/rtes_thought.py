@@ -5,7 +5,7 @@ number of their own, so their order is that of their arrival.  A chunk behind th
 refused (`thought_closed`): the audit compares a closed stream with its turn, and what was found
 equal must stay so.
 
-Source: SAOP/RTES spec, 4.5.
+Source: SAOP guide, 4.5.
 """
 
 from __future__ import annotations

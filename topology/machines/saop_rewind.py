@@ -11,7 +11,7 @@ happened.  Nothing leaves APPLIED: going forward again is another rewind, to a l
 
 What has no edge is refused with the rule that says where the rewind stands.
 
-Source: SAOP/RTES spec, 4.6.
+Source: SAOP guide, 4.6.
 """
 
 from __future__ import annotations

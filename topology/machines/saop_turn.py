@@ -11,7 +11,7 @@ full, so nothing is lost, but the order that readers have seen does not change u
 
 A turn that is known, and one too far ahead to be believed, are refused; neither is an event here.
 
-Source: SAOP/RTES spec, 4.1.
+Source: SAOP guide, 4.1.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ was turned back: the transition brings a commit with it, or the session was rewo
 last moved.  The guard is named here (`rewind_required`) and decided by the processor, which knows
 the session.
 
-Source: SAOP/RTES spec, 4.3.
+Source: SAOP guide, 4.3.
 """
 
 from __future__ import annotations

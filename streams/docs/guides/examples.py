@@ -37,7 +37,7 @@ Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]
 CASES = ROOT / "docs" / "protocols" / "examples"
 _NOW_MS = 1_767_225_600_000
-_LISTS = ("warnings", "flags")
+_LISTS = ("warnings", "flags", "rules")
 _MEMORY = Path("/dev/shm")
 """A folder in memory, where it exists: a scenario there is played ten times as fast."""
 _OF_STEP = ("send", "with", "repeat")
@@ -46,7 +46,10 @@ _LONGEST = 160
 
 
 class Reply(NamedTuple):
-    """A reply of the service to an example.  path: a JSON Pointer, or empty."""
+    """A reply of the service to an example.
+
+    path: a JSON Pointer, or empty.  message: without one, the verdict and its figures.
+    """
 
     path: str
     message: str
@@ -105,7 +108,8 @@ def _example(player: _Player, case: Json) -> RuleExample:
         records = [output.get("value") for output, _ in reversed(named)]
         return RuleExample(_words(case), Reply("", _members(records, case["reply"])))
     with_text = (reply for _, reply in reversed(named) if reply.message)
-    return RuleExample(_words(case), next(with_text, named[-1][1]))
+    without = Reply("", _without_message(named[-1][0], case["rule"]))
+    return RuleExample(_words(case), next(with_text, without))
 
 
 def _members(records: Iterable[Any], names: Sequence[str]) -> str:
@@ -140,22 +144,36 @@ def _words(case: Json) -> str:
     return f"{case['example']} ({link})" if "example" in case else link
 
 
-def _replies(value: Any, rule: str) -> Iterator[Reply]:
+def _replies(output: Json, rule: str) -> Iterator[Reply]:
     """Yield what an output says under the name of the rule."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _replies(item, rule)
-    if not isinstance(value, dict):
-        return
-    for member in value.values():
-        yield from _replies(member, rule)
-    if rule in (value.get("rule"), value.get("code")) or any(
-        rule in (value.get(name) or ()) for name in _LISTS
-    ):
+    for value in _naming(output, rule):
         path, message = value.get("path"), value.get("message")
         yield Reply(
             path if isinstance(path, str) else "", message if isinstance(message, str) else ""
         )
+
+
+def _naming(value: Any, rule: str) -> Iterator[Json]:
+    """Yield the objects in an output that name the rule, the inner ones first."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _naming(item, rule)
+    if not isinstance(value, dict):
+        return
+    for member in value.values():
+        yield from _naming(member, rule)
+    lists = (value.get(name) or () for name in _LISTS)
+    if rule in (value.get("rule"), value.get("code")) or any(rule in each for each in lists):
+        yield value
+
+
+def _without_message(output: Json, rule: str) -> str:
+    """Return the verdict and the figures of a fact, or else its topic."""
+    value = list(_naming(output, rule))[-1]
+    verdict, figures = value.get("verdict"), value.get("figures")
+    parts = [verdict] if isinstance(verdict, str) else []
+    parts += [code(json.dumps(figures, ensure_ascii=False))] if figures else []
+    return " ".join(parts) or f"in {code(output.get('topic'))}"
 
 
 def _step_words(step: str | Json) -> str:

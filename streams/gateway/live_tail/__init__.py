@@ -1,4 +1,4 @@
-"""The live tail: `GET /v1/rtes/stream` as server-sent events (saop spec 6.3)."""
+"""The live tail: `GET /v1/rtes/stream` as server-sent events (SAOP guide, 6.3)."""
 
 from streams.gateway.live_tail.hub import TailBusy, TailHub
 from streams.gateway.live_tail.route import PATH, make_follow, router

@@ -1,4 +1,4 @@
-"""The live tail of `rtes.events` for many clients at once (saop spec 6.3).
+"""The live tail of `rtes.events` for many clients at once (SAOP guide, 6.3).
 
 One thread reads the end of the topic; each record is decoded once and its bytes are shared.  A
 client that starts earlier reads the records before the end with readers of its own; a few clients

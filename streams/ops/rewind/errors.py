@@ -9,7 +9,7 @@ refused the last step, and the work tree was put back │   └── Unresolved
 moved is not known; the journal is kept └── Interrupted        exit 130
 
 These exit codes belong to this command and differ from those of `streams.errors`, so that scripts
-can tell the causes apart.  Source: SAOP/RTES spec, 6.4.
+can tell the causes apart.  Source: SAOP guide, 6.4.
 """
 
 from __future__ import annotations

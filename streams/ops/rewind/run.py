@@ -15,7 +15,7 @@ The log is the commit point.  Until the confirm every failure leaves the log unc
 tree is restored.  Only a lost response to the confirm leaves something to settle, which the journal
 records.
 
-Source: SAOP/RTES spec, 6.4.
+Source: SAOP guide, 6.4.
 """
 
 from __future__ import annotations

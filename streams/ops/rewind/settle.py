@@ -9,7 +9,7 @@
 A rewind that the service has applied is done.  One that is still prepared is confirmed, if the work
 tree is at its target.  Otherwise the work tree is restored.
 
-Source: SAOP/RTES spec, 6.4.
+Source: SAOP guide, 6.4.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of a sink's file (SAOP/RTES spec, 6.5)."""
+"""The tables of a sink's file (SAOP guide, 6.5)."""
 
 from __future__ import annotations
 

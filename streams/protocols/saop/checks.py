@@ -3,7 +3,7 @@
 Not derived again: how far ahead a turn may be and how long it is held (settings), missing
 escalations, and the masking of events, whose originals are not on the log.
 
-Source: SAOP/RTES spec, 2 to 5.
+Source: SAOP guide, 2 to 5.
 """
 
 from __future__ import annotations

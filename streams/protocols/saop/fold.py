@@ -2,7 +2,7 @@
 
 The processor writes its rows by the same fold.
 
-Source: SAOP/RTES spec, 4.2 and 4.3.
+Source: SAOP guide, 4.2 and 4.3.
 """
 
 from __future__ import annotations

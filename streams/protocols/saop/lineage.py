@@ -1,6 +1,6 @@
 """The names of the lineage graph's nodes for tasks, turns, sessions, rewinds, escalations.
 
-Source: SAOP/RTES spec, 5.5.
+Source: SAOP guide, 5.5.
 """
 
 from __future__ import annotations

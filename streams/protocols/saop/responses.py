@@ -1,4 +1,4 @@
-"""The response models for sessions and their agents (saop spec, 6.1 and 6.2)."""
+"""The response models for sessions and their agents (SAOP guide, 6.1 and 6.2)."""
 
 from __future__ import annotations
 

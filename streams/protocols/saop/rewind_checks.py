@@ -3,7 +3,7 @@
 Not derived again: which tasks were set back, which depends on the session's state, and when a
 prepared rewind had to expire (a setting).
 
-Source: SAOP/RTES spec, 4.6 and 5.3.
+Source: SAOP guide, 4.6 and 5.3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The routes of turns, tasks, escalations and rewinds (saop spec, 6.1)."""
+"""The routes of turns, tasks, escalations and rewinds (SAOP guide, 6.1)."""
 
 from __future__ import annotations
 

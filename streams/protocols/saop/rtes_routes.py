@@ -1,4 +1,4 @@
-"""The routes of sessions, their events and their calls (saop spec, 6.1)."""
+"""The routes of sessions, their events and their calls (SAOP guide, 6.1)."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from streams.docs.guides import examples, render
 from streams.docs.guides.examples import merge, rule_examples
 from streams.docs.guides.rules import example_of
 from streams.protocols.commands import COMMANDS
+from tests.skeleton import with_event_type
 from tests.unit.docs.guides import (
     GUIDES,
     ROOT,
@@ -141,3 +142,22 @@ def test_lines_stand_for_objects_with_their_members(
 ) -> None:
     output = '{"a": {"b": 1, "c": [3]}, "n": 1}\n{"a": {"b": 2}}\n'
     assert missing_line(expected, output) == missing
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        with_event_type.MODEL.partition("\n\n")[0],
+        with_event_type.TYPE.line,
+        with_event_type.HANDLER.line,
+    ],
+)
+def test_the_event_type_of_the_guide_is_the_one_that_a_test_adds(part: str) -> None:
+    text = (guides.DIRECTORY / "saop.md").read_text(encoding="utf-8")
+    assert "".join(part.split()) in "".join(text.split())
+
+
+def test_the_record_of_the_event_type_is_the_one_that_a_test_adds() -> None:
+    text = (guides.DIRECTORY / "saop.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    assert with_event_type.AVRO in map(json.loads, blocks)

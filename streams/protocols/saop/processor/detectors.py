@@ -5,7 +5,7 @@ the agent's next logged turn.  An episode is reported once, when a detector's co
 true.  Sums and differences are rounded to 9 decimals before they are compared, so that
 binary fractions decide nothing.
 
-Source: SAOP/RTES spec, 4.2.
+Source: SAOP guide, 4.2.
 """
 
 from __future__ import annotations

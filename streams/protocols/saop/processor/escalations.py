@@ -1,6 +1,6 @@
 """Escalations of stuck agents and tasks, and the handling of signals about tasks.
 
-Source: SAOP/RTES spec, 2.3 (SaopEscalation) and 4.2.
+Source: SAOP guide, 2.3 (SaopEscalation) and 4.2.
 """
 
 from __future__ import annotations

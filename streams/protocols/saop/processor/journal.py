@@ -4,7 +4,7 @@ The turns of one task are written in the order of its queue, up to a limit in by
 held turns of a megabyte each would be too much for one transaction.  The remaining turns are
 written with the next record of the task, or by a timer that is due at once.
 
-Source: SAOP/RTES spec, 5.1.
+Source: SAOP guide, 5.1.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A turn whose position in the log is fixed goes to the queue, in the order of wri
 leave the queue at its head.  So neither the size of the turns nor the pace of writing changes a
 decision.
 
-Source: SAOP/RTES spec, 4.1.
+Source: SAOP guide, 4.1.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ For every record of `saop.turns`, in this order, the first that applies decides:
 A held turn that was due before the record's time is released first, as of its own due time, whether
 its timer has fired or not; so a decision depends on the times of records alone.
 
-Source: SAOP/RTES spec, 5.1.
+Source: SAOP guide, 5.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A turn record as read, its verdict, and an accepted turn until it is logged.
 
-Source: SAOP/RTES spec, 2.3 (SaopVerdict) and 3.1 (figures).
+Source: SAOP guide, 2.3 (SaopVerdict) and 3.1 (figures).
 """
 
 from __future__ import annotations

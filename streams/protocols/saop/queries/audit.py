@@ -3,7 +3,7 @@
 There is one item for each task, turn and agent that has a logged turn or a stream.  A stream is
 compared chunk by chunk, code point by code point, so that only a few chunks are in memory.
 
-Source: SAOP/RTES spec, 6.2.
+Source: SAOP guide, 6.2.
 """
 
 from __future__ import annotations

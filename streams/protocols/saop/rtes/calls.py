@@ -1,4 +1,4 @@
-"""Tool calls: each begins once and ends once, reported in any order (spec 4.4)."""
+"""Tool calls: each begins once and ends once, reported in any order (SAOP guide, 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The masking of events (spec 5.4, 4.7): one rule for each type of event.
+"""The masking of events (SAOP guide, 5.4, 4.7): one rule for each type of event.
 
 An edge masks what it produces.  The processor masks every event twice.  For the content hash it
 masks without the session's key block: then a resent event has the same hash whether an edge has

@@ -11,7 +11,7 @@ For every record of `rtes.raw`, in this order, the first that applies decides:
 A refused event results in one fact with the reason, and without secrets.  It changes nothing: if
 sent again, it is decided again.  `rewinds` describes the decision on records of `saop.rewinds`.
 
-Source: SAOP/RTES spec, 5.2, 5.3.
+Source: SAOP guide, 5.2, 5.3.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _reject(
 
 
 def _masked_event(event: Event, refusal: Refusal, masker: Masker, ctx: ProcessorContext) -> Any:
-    """Mask every string except the thought of a valid event (spec 9.1)."""
+    """Mask every string except the thought of a valid event (SAOP guide, 5.4)."""
     if not refusal.trusted:
         return masker.everything(event.json)
     masking, session = BY_RECORD[event.name].masking, SessionState.of(event, ctx)

@@ -2,7 +2,7 @@
 
 The transitions of a rewind are written to `rtes.events` directly, all in one transaction.
 
-Source: SAOP/RTES spec, 2.3, 5.3.
+Source: SAOP guide, 2.3, 5.3.
 """
 
 from __future__ import annotations

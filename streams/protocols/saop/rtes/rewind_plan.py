@@ -3,7 +3,7 @@
 The restored tree is that of a commit, and contains the work up to the record of the commit, the
 cut.  A task that moved after the cut is not in the tree, and is set back.
 
-Source: SAOP/RTES spec, 4.6.
+Source: SAOP guide, 4.6.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The decision on a rewind command, by the state of its rewind; it may set tasks back (spec 4.6,
-5.3).
+"""The decision on a rewind command, by the state of its rewind; it may set tasks back.
+
+Source: SAOP guide, 4.6, 5.3.
 
 For every record of `saop.rewinds`, in this order, the first that applies decides:
 

@@ -10,7 +10,7 @@ twice its time.
 The time is the session's: the largest record time so far, so that an expired row stays expired
 although a record may be dated before its predecessor.
 
-Source: SAOP/RTES spec, 5.2.
+Source: SAOP guide, 5.2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tasks of a session: their transitions, their rows, and the list of them.
 
-A legal TASK_TRANSITION is recorded and moves its task (spec 4.3).  The detectors of the saop
-processor get a signal when a task failed too often or a rewind set it back (spec 4.2, 4.6).
+A legal TASK_TRANSITION is recorded and moves its task (SAOP guide, 4.3).  The detectors of the saop
+processor get a signal when a task failed too often or a rewind set it back (SAOP guide, 4.2, 4.6).
 
 A rewind needs all tasks of a session.  Rows can be read by key only, so the session has a list of
 its own tasks, in rows of a few dozen: with one list the session's row would grow with it,

@@ -1,4 +1,4 @@
-"""Thought streams: each takes chunks until its final one, and belongs to a task (spec 4.5).
+"""Thought streams: each takes chunks until its final one, and belongs to a task (SAOP guide, 4.5).
 
 Turn numbers restart with each task of a session, so a stream belongs to one agent's turn in one
 task.  Chunks name no task: they are linked while exactly one task is active.  While none is active,

@@ -18,7 +18,7 @@ Which vocabulary a task's states are spelled in, its profile, is fixed by its fi
 `evolve` is the fold that makes a task's row from its records, those of rewinds among them, and
 needs nothing else.
 
-Source: SAOP/RTES spec, 4.2 and 4.3.
+Source: SAOP guide, 4.2 and 4.3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A service in memory that keeps the table of a rewind (spec 4.6), and fails on demand."""
+"""A service in memory that keeps the table of a rewind (SAOP guide, 4.6), and fails on demand."""
 
 from __future__ import annotations
 
