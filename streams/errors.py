@@ -209,7 +209,7 @@ class RecordRefused(Conflict):
     version: the newest one.  reason: why it does not count.  position: of its record, if known.
     """
 
-    default_advice = "`headrace sap-cache KEY --versions` lists them; `headrace verify` says more."
+    default_advice = "`headrace sap cache KEY --versions` lists them; `headrace verify` says more."
 
     def __init__(self, message: str, version: int, reason: str, position: str | None) -> None:
         super().__init__(message, "record_refused")

@@ -11,136 +11,274 @@ from typing import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """The module of a command, and its line in the list of commands."""
+    """The module of a command, its line in the list of commands, and its name in the module."""
 
     module: str
     help: str
+    attribute: str = "command"
+
+
+class CommandGroup(NamedTuple):
+    """The commands `headrace GROUP VERB`.
+
+    example: the arguments of one that is typical.
+    old: verbs of 0.2 that still work, hidden, and those that replace them.
+    """
+
+    help: str
+    example: str
+    commands: Mapping[str, CommandEntry]
+    old: Mapping[str, str] = {}
 
 
 class ProtocolCommands(NamedTuple):
     """The commands of one protocol.
 
     topics, kinds: what `send` and `validate` accept, as their help lists it.
+    aliases: other names of commands, which `--help` lists.  old: names of 0.2, hidden.
     """
 
     protocol: str
-    commands: Mapping[str, CommandEntry]
+    groups: Mapping[str, CommandGroup]
     topics: Sequence[str]
     kinds: Sequence[str]
+    aliases: Mapping[str, str] = {}
+    old: Mapping[str, str] = {}
 
 
 _APC = ProtocolCommands(
     "apc",
     {
-        "packet-trace": CommandEntry("apc.packet_trace", "Show packets and their histories."),
-        "packet-replay": CommandEntry(
-            "apc.packet_replay", "Show a run's packets and every transition."
-        ),
-        "packet-explain": CommandEntry(
-            "apc.packet_explain", "Explain a packet's verdict; try what-if values."
-        ),
-        "packet-lineage-summary": CommandEntry(
-            "apc.packet_lineage_summary", "Show how protocols spread, and their effectiveness."
-        ),
-        "packet-transfer-arbitrate": CommandEntry(
-            "apc.packet_transfer_arbitrate", "Rank unsent transfers, offline."
-        ),
-        "packet-evaluate": CommandEntry(
-            "apc.packet_evaluate", "Check metrics against the promotion gates, offline."
+        "apc": CommandGroup(
+            "Query APC packets, runs and protocols; judge packets offline.",
+            "apc trace --session-id sess-01",
+            {
+                "trace": CommandEntry("apc.trace", "Show packets and their histories."),
+                "replay": CommandEntry("apc.replay", "Show a run's packets and every transition."),
+                "explain": CommandEntry(
+                    "apc.explain", "Explain a packet's verdict; try what-if values."
+                ),
+                "lineage": CommandEntry(
+                    "apc.lineage", "Show how protocols spread, and their effectiveness."
+                ),
+                "coordination": CommandEntry(
+                    "apc.figures", "Show what a session's coordination came to.", "coordination"
+                ),
+                "throttling": CommandEntry(
+                    "apc.figures", "Show receivers, and how many places are left.", "throttling"
+                ),
+                "decisions": CommandEntry(
+                    "apc.figures", "Show decays, recoveries and arbitrations.", "decisions"
+                ),
+                "arbitrate": CommandEntry("apc.arbitrate", "Rank unsent transfers, offline."),
+                "evaluate": CommandEntry(
+                    "apc.evaluate", "Check metrics against the promotion gates, offline."
+                ),
+            },
         ),
     },
     topics=("apc.packets",),
     kinds=("apc.packet",),
+    aliases={
+        "packet-trace": "apc trace",
+        "packet-replay": "apc replay",
+        "packet-lineage-summary": "apc lineage",
+        "packet-transfer-arbitrate": "apc arbitrate",
+    },
+    old={"packet-explain": "apc explain", "packet-evaluate": "apc evaluate"},
 )
 _SAOP = ProtocolCommands(
     "saop",
     {
-        "saop": CommandEntry("saop.group", "Query turns, tasks, escalations and thoughts."),
-        "rtes": CommandEntry("saop.rtes", "Query tool calls and rejected events."),
+        "saop": CommandGroup(
+            "Query turns, tasks, escalations and thoughts; rewind a session.",
+            "saop tasks --session s-9",
+            {
+                "sessions": CommandEntry("saop.queries", "Show what sessions come to.", "sessions"),
+                "tasks": CommandEntry("saop.queries", "Show tasks and their states.", "tasks"),
+                "turns": CommandEntry("saop.queries", "Show the turns of a task.", "turns"),
+                "escalations": CommandEntry(
+                    "saop.queries", "Show agents and tasks that need attention.", "escalations"
+                ),
+                "audit": CommandEntry(
+                    "saop.queries", "Compare streamed thoughts with those of turns.", "audit"
+                ),
+                "rewind": CommandEntry(
+                    "rewind", "Reset a session and its git work tree to a commit."
+                ),
+            },
+        ),
+        "rtes": CommandGroup(
+            "Query events, tool calls and rejected events; mask secrets.",
+            "rtes calls --session s-9 --open",
+            {
+                "events": CommandEntry("saop.rtes", "Show the events of a session.", "events"),
+                "calls": CommandEntry("saop.rtes", "Show the tool calls of a session.", "calls"),
+                "rejections": CommandEntry(
+                    "saop.rtes", "Show duplicate and rejected events.", "rejections"
+                ),
+                "mask": CommandEntry("mask", "Replace secrets in lines of text, offline."),
+            },
+        ),
     },
     topics=("saop.turns", "rtes.raw", "saop.rewinds"),
     kinds=("saop.turn", "saop.rewind", "rtes.event", "rtes.payload"),
+    old={"rewind": "saop rewind", "mask": "rtes mask"},
 )
 _SAP = ProtocolCommands(
     "sap",
     {
-        "sap-task": CommandEntry("sap.task", "Show a SAP task, its verdicts and its outcomes."),
-        "sap-result": CommandEntry("sap.result", "Show an outcome of a SAP task."),
-        "sap-explain": CommandEntry(
-            "sap.explain", "Explain the verdict on a SAP task, check by check."
-        ),
-        "sap-cache": CommandEntry(
-            "sap.cache", "Show and verify cached results, or compute a task's key."
-        ),
-        "sap-learning": CommandEntry(
-            "sap.learning", "Show what the service learned about a capability."
+        "sap": CommandGroup(
+            "Query SAP tasks, their outcomes, the cache and what was learned.",
+            "sap show 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a",
+            {
+                "show": CommandEntry("sap.show", "Show a task, its verdicts and its outcomes."),
+                "result": CommandEntry("sap.result", "Show an outcome of a task."),
+                "explain": CommandEntry(
+                    "sap.explain", "Explain the verdict on a task, check by check."
+                ),
+                "cache": CommandEntry(
+                    "sap.cache", "Show and verify cached results, or compute a task's key."
+                ),
+                "learning": CommandEntry(
+                    "sap.learning", "Show what the service learned about a capability."
+                ),
+                "heuristics": CommandEntry(
+                    "sap.learning", "Show the values derived from that.", "heuristics_command"
+                ),
+            },
         ),
     },
     topics=("sap.tasks", "sap.results", "sap.signals"),
     kinds=("sap.task", "sap.result", "sap.signal"),
+    old={
+        "sap-task": "sap show",
+        "sap-result": "sap result",
+        "sap-explain": "sap explain",
+        "sap-cache": "sap cache",
+        "sap-learning": "sap learning",
+    },
 )
 _ASAP = ProtocolCommands(
     "asap",
-    {"asap": CommandEntry("asap.group", "Query ASAP tasks, send one, register agents.")},
+    {
+        "asap": CommandGroup(
+            "Query ASAP tasks and their agents; send a task.",
+            "asap tasks --status working",
+            {
+                "tasks": CommandEntry("asap.queries", "Show tasks.", "tasks"),
+                "show": CommandEntry("asap.queries", "Show a task, and its response.", "show"),
+                "events": CommandEntry("asap.queries", "Show the events of a task.", "events"),
+                "snapshots": CommandEntry(
+                    "asap.queries", "Show the saved states of a task.", "snapshots"
+                ),
+                "messages": CommandEntry(
+                    "asap.queries", "Show the messages between a task's agents.", "messages"
+                ),
+                "agents": CommandEntry("asap.queries", "Show the manifests in force.", "agents"),
+                "request": CommandEntry(
+                    "asap.send", "Send a task, and print the reply.", "request"
+                ),
+                "manifest": CommandEntry("asap.send", "Register agents.", "manifest"),
+                "key": CommandEntry("asap.send", "Print the record key of an envelope.", "key"),
+                "schemas": CommandEntry("asap.send", "Export the JSON Schemas.", "schemas"),
+            },
+            old={"task": "show"},
+        ),
+    },
     topics=("asap.envelopes", "asap.manifests"),
     kinds=("asap.envelope", "asap.manifest"),
 )
 _SUMMIT = ProtocolCommands(
     "summit",
     {
-        "summit-register": CommandEntry(
-            "summit.register", "Register Summit agents by their manifests."
-        ),
-        "summit-withdraw": CommandEntry("summit.withdraw", "Withdraw a Summit agent."),
-        "summit-agents": CommandEntry("summit.agents", "Show Summit agents."),
-        "summit-schema": CommandEntry(
-            "summit.schema", "Show the input and output schemas of a Summit agent."
-        ),
-        "summit-tools": CommandEntry("summit.tools", "Show the tools of Summit agents."),
-        "summit-invoke": CommandEntry(
-            "summit.invoke", "Call a Summit agent, and wait for the result."
-        ),
-        "summit-call-tool": CommandEntry("summit.call_tool", "Call a tool of a Summit agent."),
-        "summit-cancel": CommandEntry("summit.cancel", "Cancel a Summit run."),
-        "summit-status": CommandEntry("summit.status", "Show the state of a Summit run."),
-        "summit-judge": CommandEntry("summit.judge", "Review a Summit run, as a critic."),
-        "summit-runs": CommandEntry("summit.runs", "Show Summit runs."),
-        "summit-verify": CommandEntry(
-            "summit.verify", "Recompute and check the hashes of a Summit run."
+        "summit": CommandGroup(
+            "Register and call Summit agents; query runs and their evidence.",
+            "summit runs --state failed",
+            {
+                "register": CommandEntry("summit.register", "Register agents by manifests."),
+                "withdraw": CommandEntry("summit.withdraw", "Withdraw an agent."),
+                "agents": CommandEntry("summit.agents", "Show agents."),
+                "schema": CommandEntry(
+                    "summit.schema", "Show the input and output schemas of an agent."
+                ),
+                "tools": CommandEntry("summit.tools", "Show the tools of agents."),
+                "invoke": CommandEntry("summit.invoke", "Call an agent, and wait for the result."),
+                "call-tool": CommandEntry("summit.call_tool", "Call a tool of an agent."),
+                "cancel": CommandEntry("summit.cancel", "Cancel a run."),
+                "show": CommandEntry("summit.show", "Show the state of a run."),
+                "judge": CommandEntry("summit.judge", "Review a run, as a critic."),
+                "runs": CommandEntry("summit.runs", "Show runs."),
+                "verify": CommandEntry("summit.verify", "Recompute and check the hashes of a run."),
+            },
         ),
     },
     topics=("summit.manifests (YAML too)", "summit.calls", "summit.replies"),
     kinds=("summit.manifest (YAML too)", "summit.call", "summit.reply"),
+    old={
+        "summit-register": "summit register",
+        "summit-withdraw": "summit withdraw",
+        "summit-agents": "summit agents",
+        "summit-schema": "summit schema",
+        "summit-tools": "summit tools",
+        "summit-invoke": "summit invoke",
+        "summit-call-tool": "summit call-tool",
+        "summit-cancel": "summit cancel",
+        "summit-status": "summit show",
+        "summit-judge": "summit judge",
+        "summit-runs": "summit runs",
+        "summit-verify": "summit verify",
+    },
 )
 BY_PROTOCOL = (_APC, _SAOP, _SAP, _ASAP, _SUMMIT)
 """The protocols, in the order of `streams.protocols.queries`."""
 
-COMMANDS: Mapping[str, CommandEntry] = {
-    "up": CommandEntry("up", "Run everything on this machine: broker, topics, worker, gateway."),
-    "demo": CommandEntry("demo", "Watch packets go through the whole system."),
-    "send": CommandEntry("send", "Send JSON to a topic."),
-    "tail": CommandEntry("tail", "Follow a topic, decoded."),
-    "query": CommandEntry("query", "Run a query of the HTTP API."),
-    **{name: lazy for each in BY_PROTOCOL for name, lazy in each.commands.items()},
-    "lineage": CommandEntry("lineage", "Show the lineage graph over all protocols."),
-    "rewind": CommandEntry("rewind", "Reset a session and its git work tree to a commit."),
-    "sink": CommandEntry("sink", "Copy turns and events into a database file."),
-    "validate": CommandEntry("validate", "Check one envelope, offline."),
-    "mask": CommandEntry("mask", "Replace secrets in lines of text, offline."),
-    "play": CommandEntry("play", "Run a scenario on the in-memory log, offline."),
-    "worker": CommandEntry("worker", "Run a stream worker."),
-    "gateway": CommandEntry("gateway", "Serve HTTP."),
-    "tokens": CommandEntry("tokens", "Create, list and revoke the bearer tokens of a gateway."),
-    "ready": CommandEntry("ready", "Check whether a worker or a gateway is ready."),
-    "topics": CommandEntry("topics", "Create, list and describe topics."),
-    "broker": CommandEntry("broker", "Run a local Apache Kafka."),
-    "verify": CommandEntry("verify", "Verify the log: answers, verdicts, rows."),
-    "doctor": CommandEntry("doctor", "Check the installation, and say what to do."),
-    "completion": CommandEntry("completion", "Print the shell completion script of this command."),
-    "audit": CommandEntry("audit", "Sign facts with checkpoints, and prove them unchanged."),
-    "dlq": CommandEntry("dlq", "Show dead letters, and redrive them."),
+SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
+    "Start": {
+        "up": CommandEntry(
+            "up", "Run everything on this machine: broker, topics, worker, gateway."
+        ),
+        "demo": CommandEntry("demo", "Watch packets go through the whole system."),
+        "send": CommandEntry("send", "Send JSON to a topic."),
+        "doctor": CommandEntry("doctor", "Check the installation, and say what to do."),
+        "completion": CommandEntry(
+            "completion", "Print the shell completion script of this command."
+        ),
+    },
+    "Look": {
+        "tail": CommandEntry("tail", "Follow a topic, decoded."),
+        "lineage": CommandEntry("lineage", "Show the lineage graph over all protocols."),
+        "query": CommandEntry("query", "Run a query of the HTTP API."),
+    },
+    "Protocols": {name: group for each in BY_PROTOCOL for name, group in each.groups.items()},
+    "Prove": {
+        "verify": CommandEntry("verify", "Verify the log: answers, verdicts, rows."),
+        "audit": CommandEntry("audit", "Sign facts with checkpoints, and prove them unchanged."),
+        "play": CommandEntry("play", "Run a scenario on the in-memory log, offline."),
+        "validate": CommandEntry("validate", "Check one envelope, offline."),
+    },
+    "Operate": {
+        "worker": CommandEntry("worker", "Run a stream worker."),
+        "gateway": CommandEntry("gateway", "Serve HTTP."),
+        "broker": CommandEntry("broker", "Run a local Apache Kafka."),
+        "topics": CommandEntry("topics", "Create, list and describe topics."),
+        "ready": CommandEntry("ready", "Check whether a worker or a gateway is ready."),
+        "tokens": CommandEntry("tokens", "Create, list and revoke the bearer tokens of a gateway."),
+        "dlq": CommandEntry("dlq", "Show dead letters, and redrive them."),
+        "sink": CommandEntry("sink", "Copy turns and events into a database file."),
+    },
 }
-"""The commands by name, in the order of `--help`."""
+"""The commands by section of `--help`, in its order."""
+
+COMMANDS: Mapping[str, CommandEntry | CommandGroup] = {
+    name: entry for section in SECTIONS.values() for name, entry in section.items()
+}
+ALIASES: Mapping[str, str] = {
+    name: path for each in BY_PROTOCOL for name, path in each.aliases.items()
+}
+"""Other names of commands, which `--help` lists, and the names that they stand for."""
+OLD: Mapping[str, str] = {name: path for each in BY_PROTOCOL for name, path in each.old.items()}
+"""Names of 0.2 that work but are not listed."""
 
 PROTOCOLS = tuple(each.protocol for each in BY_PROTOCOL)
 SENT_TOPICS = tuple(topic for each in BY_PROTOCOL for topic in each.topics)

@@ -1,4 +1,4 @@
-"""`headrace mask`."""
+"""`headrace rtes mask`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command(file: BinaryIO, as_json: bool) -> None:
 
     \b
     Example:
-      headrace mask build.log
+      headrace rtes mask build.log
     """
     from streams.masking.configured import masker_for
 

@@ -1,4 +1,4 @@
-"""`headrace rewind`."""
+"""`headrace saop rewind`."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def command(
 
     \b
     Examples:
-      headrace rewind --session s-9 --task task-a --repo .
-      headrace rewind --session s-9 --git-hash 5c0ffee --repo ~/work --dry-run
+      headrace saop rewind --session s-9 --task task-a --repo .
+      headrace saop rewind --session s-9 --git-hash 5c0ffee --repo ~/work --dry-run
     """
     from streams.ops import rewind
     from streams.ops.rewind.http import HttpService

@@ -140,7 +140,7 @@ def _critic(ctx: DemoContext, name: str) -> Json:
 
 
 def proved(ctx: DemoContext) -> None:
-    """What `headrace summit-verify` does: every hash is computed anew from the records."""
+    """What `headrace summit verify` does: every hash is computed anew from the records."""
     for check in checks(_row(ctx), records_of(ctx.log), lambda *_: None):
         ctx.show("hash", f"{check.result}  {check.check}  {check.expected[:12]}…  {check.source}")
         ctx.expect(check.check, check.result, OK)

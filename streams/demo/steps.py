@@ -154,7 +154,7 @@ def _events(ctx: DemoContext, count: int) -> Json | None:
 
 
 def trace(ctx: DemoContext) -> None:
-    """What `headrace packet-trace` and `headrace packet-replay` tell of it."""
+    """What `headrace apc trace` and `headrace apc replay` tell of it."""
     listing = ctx.get("/v1/apc/packets", f"session_id={ctx.session}")
     for packet in listing["packets"]:
         ctx.say(

@@ -11,8 +11,8 @@ _INTRODUCTION = """\
 
 Secrets in SANDBOX_PULSE lines, tool arguments, rejections and dead letters are replaced by
 `[REDACTED:<rule>]`; with `HEADRACE_MASK_KEY` set, by `[REDACTED:<rule>:<8 hex>]`, the beginning of
-the HMAC-SHA256 of what was replaced, so that two secrets can be told apart. `headrace mask` does
-the same to any text. Matches that overlap become one, named after the first of them, then the
+the HMAC-SHA256 of what was replaced, so that two secrets can be told apart. `headrace rtes mask`
+does the same to any text. Matches that overlap become one, named after the first of them, then the
 longer, then the earlier rule of this page. Masking a masked text changes nothing.
 
 ## Keys

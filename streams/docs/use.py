@@ -8,6 +8,7 @@ import click
 
 from schemas.rules import Rule
 from streams import cli
+from streams.cli.commands import ALIASES
 from streams.docs.http import http_rules
 from streams.docs.markdown import code, codes, fenced, grid
 from streams.protocols.commands import COMMANDS
@@ -97,7 +98,8 @@ def _command(command: click.Command, path: str, parent: click.Context | None) ->
     text = f"\n## {path}\n\n{fenced('text', command.get_help(context))}"
     if not isinstance(command, click.Group):
         return text
-    below = ((name, command.get_command(context, name)) for name in command.list_commands(context))
+    names = [name for name in command.list_commands(context) if name not in ALIASES]
+    below = ((name, command.get_command(context, name)) for name in names)
     return text + "".join(_command(sub, f"{path} {name}", context) for name, sub in below if sub)
 
 

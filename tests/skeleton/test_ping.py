@@ -131,7 +131,7 @@ def test_a_worker_decides_and_a_gateway_answers(service: Service) -> None:
         refused = client.post("/v1/ping/pings", json={"ping_id": 1, "sender": "ann"})
         assert (refused.status_code, "ping_shape" in refused.text) == (422, True)
         assert "/v1/ping/pings" in client.get("/openapi.json").json()["paths"]
-    process = service.command("ping", "p2")
+    process = service.command("ping", "show", "p2")
     assert json.loads(process.stdout)["state"] == "ANSWERED"
 
 

@@ -48,7 +48,11 @@ COMMAND = Entry(
     "BY_PROTOCOL",
     """ProtocolCommands(
         "ping",
-        {"ping": CommandEntry("ping.show", "Show a ping.")},
+        {
+            "ping": CommandGroup(
+                "Query pings.", "ping show p1", {"show": CommandEntry("ping.show", "Show a ping.")}
+            )
+        },
         topics=("ping.pings",),
         kinds=("ping.ping",),
     )""",

@@ -165,6 +165,3 @@ def schemas(directory: Path) -> None:
 
     for path in export_all_schemas(directory):
         common.echo(path)
-
-
-COMMANDS: tuple[click.Command, ...] = (request, manifest, key, schemas)

@@ -1,4 +1,4 @@
-"""`headrace rtes`."""
+"""The commands `headrace rtes` that query the views."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ _CALL = lists.columns(
     *("call_id", "tool", "task_id", "status", "duration_ms"),
     *("invoked_sequence", "completed_sequence", "flags"),
 )
+_EVENT = lists.columns("sequence", "recorded_at", "type", "payload", "event_id")
 _REJECTION = lists.columns(
     "at", "verdict", "rule", "type", "event_id", "first_sequence", "figures", "cause"
 )
 
 
-@click.group("rtes")
-def command() -> None:
-    """Query tool calls and rejected events.
+@click.command("events")
+@click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
+@lists.options
+def events(**params: Any) -> None:
+    """Show the events of a session, by sequence.
 
     \b
     Example:
-      headrace rtes calls --session s-9 --open
+      headrace rtes events --session s-9
     """
+    lists.show("/v1/rtes/events", _EVENT, **params)
 
 
-@command.command("calls")
+@click.command("calls")
 @click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
 @click.option("--open", is_flag=True, help="Only calls that are not completed.")
 @lists.options
@@ -41,7 +45,7 @@ def calls(**params: Any) -> None:
     lists.show("/v1/rtes/calls", _CALL, **params)
 
 
-@command.command("rejections")
+@click.command("rejections")
 @click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
 @lists.options
 def rejections(**params: Any) -> None:

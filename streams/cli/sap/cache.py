@@ -1,4 +1,4 @@
-"""`headrace sap-cache`."""
+"""`headrace sap cache`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams.settings import Settings
 _COLUMNS = ("version", "storedAt", "ageSec", "taskId", "recordSha256")
 
 
-@click.command("sap-cache")
+@click.command("cache")
 @click.argument("key", metavar="[KEY]", required=False)
 @click.option("--version", type=click.IntRange(1), metavar="V", help="This version.")
 @click.option("--versions", is_flag=True, help="All versions, the newest first.")
@@ -48,9 +48,9 @@ def command(
 
     \b
     Examples:
-      headrace sap-cache 591a42479351258326c4e1b6dd4c01bb5314daebe28167c1c5ee45dbb49b303f --versions
-      headrace sap-cache --key-of task.json
-      headrace sap-cache --verify
+      headrace sap cache 591a42479351258326c4e1b6dd4c01bb5314daebe28167c1c5ee45dbb49b303f --versions
+      headrace sap cache --key-of task.json
+      headrace sap cache --verify
     """
     modes = [version is not None, versions, key_of is not None, verify]
     if sum(modes) > 1:

@@ -1,4 +1,4 @@
-"""`headrace sap-explain`."""
+"""`headrace sap explain`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("sap-explain")
+@click.command("explain")
 @click.argument("task_id", metavar="[TASKID]", required=False)
 @click.option("--task", "task_file", type=_FILE, metavar="FILE", help="A file with an unsent task.")
 @click.option("--result", "result_file", type=_FILE, metavar="FILE", help="A result for that task.")
@@ -41,8 +41,8 @@ def command(
 
     \b
     Examples:
-      headrace sap-explain 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
-      headrace sap-explain --task task.json --result result.json
+      headrace sap explain 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
+      headrace sap explain --task task.json --result result.json
     """
     if (task_id is None) == (task_file is None):
         raise UsageError("give either a TASKID or --task FILE")

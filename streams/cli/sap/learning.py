@@ -1,4 +1,4 @@
-"""`headrace sap-learning`."""
+"""`headrace sap learning`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = lists.columns(
 _DERIVED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "extraChecks")
 
 
-@click.command("sap-learning")
+@click.command("learning")
 @click.argument("capability")
 @click.option("--territory", metavar="T", help="Only this territory; '' for tasks without one.")
 @click.option("--fingerprint", metavar="F", help="Only tasks with this essence of the payload.")
@@ -31,13 +31,27 @@ def command(capability: str, heuristics: bool, **params: Any) -> None:
 
     \b
     Examples:
-      headrace sap-learning consult.align --territory EUFM
-      headrace sap-learning consult.align --heuristics
+      headrace sap learning consult.align --territory EUFM
+      headrace sap learning consult.align --heuristics
     """
     if heuristics:
         _show_heuristics(capability, params["after"])
     else:
         lists.show("/v1/sap/learning", _COLUMNS, capability=capability, **params)
+
+
+@click.command("heuristics")
+@click.argument("capability")
+@text.options
+@common.read_options
+def heuristics_command(capability: str, after: str | None) -> None:
+    """Show every version of the values that are derived for a capability, with reasons.
+
+    \b
+    Example:
+      headrace sap heuristics consult.align
+    """
+    _show_heuristics(capability, after)
 
 
 def _show_heuristics(capability: str, after: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`headrace sap-result`."""
+"""`headrace sap result`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams.errors import NotFound
 from streams.settings import Settings
 
 
-@click.command("sap-result")
+@click.command("result")
 @click.argument("task_id", metavar="TASKID")
 @click.option(
     "--seq", type=click.IntRange(1), metavar="N", help="Show this outcome instead of the last."
@@ -23,8 +23,8 @@ def command(task_id: str, seq: int | None, as_json: bool, after: str | None) -> 
 
     \b
     Examples:
-      headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
-      headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --seq 1
+      headrace sap result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
+      headrace sap result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --seq 1
     """
     path = f"/v1/sap/tasks/{quote(task_id, safe='')}"
     outcomes = common.ask(path, common.query_of({"after": after}), Settings.load())["outcomes"]

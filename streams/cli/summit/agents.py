@@ -1,4 +1,4 @@
-"""`headrace summit-agents`."""
+"""`headrace summit agents`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_LIMIT = 500
 _TITLES = ("agentId", "version", "role", "state", "capabilities", "tools")
 
 
-@click.command("summit-agents", cls=SummitCommand)
+@click.command("agents", cls=SummitCommand)
 @click.option("--role", metavar="R", help="Agents of this role.")
 @click.option("--capability", metavar="C", help="Agents with this capability.")
 @lists.options
@@ -23,7 +23,7 @@ def command(**params: Any) -> None:
 
     \b
     Example:
-      headrace summit-agents --role researcher
+      headrace summit agents --role researcher
     """
     params["limit"] = min(params["limit"], MAX_LIMIT)
     answer = common.ask("/v1/summit/agents", common.query_of(params), Settings.load())

@@ -1,4 +1,4 @@
-"""`headrace summit-call-tool`."""
+"""`headrace summit call-tool`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams.cli.summit import calls
 from streams.cli.summit.common import SummitCommand, parse_argument
 
 
-@click.command("summit-call-tool", cls=SummitCommand)
+@click.command("call-tool", cls=SummitCommand)
 @click.argument("agent")
 @click.argument("tool")
 @click.option(
@@ -38,7 +38,7 @@ def command(
 
     \b
     Example:
-      headrace summit-call-tool word-stats slugify --arguments '{"title": "To Be"}'
+      headrace summit call-tool word-stats slugify --arguments '{"title": "To Be"}'
     """
     tool_call_id = str(uuid.uuid4()) if call_id is None else call_id
     tool_call = {"id": tool_call_id, "name": tool, "arguments": parse_argument(arguments)}

@@ -1,4 +1,4 @@
-"""The code that `headrace summit-invoke` and `headrace summit-call-tool` share."""
+"""The code that `headrace summit invoke` and `headrace summit call-tool` share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headrace summit-cancel`."""
+"""`headrace summit cancel`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streams.settings import Settings
 _CANCELLED = "cancelled"
 
 
-@click.command("summit-cancel", cls=SummitCommand)
+@click.command("cancel", cls=SummitCommand)
 @click.argument("run")
 @click.option("--reason", metavar="TEXT", help="Reason, sent to the agent.")
 @json_option
@@ -30,7 +30,7 @@ def command(ctx: click.Context, /, run: str, reason: str | None, as_json: bool) 
 
     \b
     Example:
-      headrace summit-cancel run-7f2 --reason 'asked twice'
+      headrace summit cancel run-7f2 --reason 'asked twice'
     """
     from schemas.summit.words import CANCEL_METHOD, OPERATOR
     from streams.protocols.summit.queries.runs import status

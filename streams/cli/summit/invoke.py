@@ -1,4 +1,4 @@
-"""`headrace summit-invoke`."""
+"""`headrace summit invoke`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams.cli.summit import calls
 from streams.cli.summit.common import SummitCommand, parse_argument
 
 
-@click.command("summit-invoke", cls=SummitCommand)
+@click.command("invoke", cls=SummitCommand)
 @click.argument("agent")
 @click.option(
     "--inputs",
@@ -28,6 +28,6 @@ def command(ctx: click.Context, /, agent: str, inputs: str, **options: Any) -> N
 
     \b
     Example:
-      headrace summit-invoke word-stats --inputs '{"text": "to be or not to be"}' --usd 0.5
+      headrace summit invoke word-stats --inputs '{"text": "to be or not to be"}' --usd 0.5
     """
     calls.call(ctx, "agent.invoke", {"agentId": agent, "inputs": parse_argument(inputs)}, options)

@@ -1,4 +1,4 @@
-"""`headrace summit-judge`."""
+"""`headrace summit judge`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _checks(ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ..
     return checks
 
 
-@click.command("summit-judge", cls=SummitCommand)
+@click.command("judge", cls=SummitCommand)
 @click.argument("run")
 @click.option("--agent", metavar="CRITIC", required=True, help="The critic.")
 @click.option("--status", metavar="S", required=True, help="passed, flagged or failed.")
@@ -48,7 +48,7 @@ def command(ctx: click.Context, /, run: str, as_json: bool, **members: Any) -> N
 
     \b
     Example:
-      headrace summit-judge run-7f2 --agent fact-check --status passed --check sources=true
+      headrace summit judge run-7f2 --agent fact-check --status passed --check sources=true
     """
     reply = _reply(run, **members)
     with open_routes(Settings.load()) as routes:

@@ -1,4 +1,4 @@
-"""`headrace summit-register`."""
+"""`headrace summit register`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streams.settings import Settings
 _TITLES = ("agentId", "version", "manifestHash", "verdict", "rule")
 
 
-@click.command("summit-register", cls=SummitCommand)
+@click.command("register", cls=SummitCommand)
 @click.argument(
     "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
@@ -36,7 +36,7 @@ def command(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> No
 
     \b
     Example:
-      headrace summit-register agent.yaml
+      headrace summit register agent.yaml
     """
     manifests = [_manifest(path) for path in files]
     with open_routes(Settings.load()) as routes:

@@ -1,4 +1,4 @@
-"""`headrace summit-runs`."""
+"""`headrace summit runs`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TITLES = (
 )
 
 
-@click.command("summit-runs", cls=SummitCommand)
+@click.command("runs", cls=SummitCommand)
 @click.option("--agent", "agentId", metavar="A", help="Runs of this agent.")
 @click.option("--state", metavar="S", help="Runs in this state.")
 @click.option("--trace", "traceId", metavar="T", help="Runs of this trace.")
@@ -28,7 +28,7 @@ def command(**params: Any) -> None:
 
     \b
     Example:
-      headrace summit-runs --agent word-stats --state failed
+      headrace summit runs --agent word-stats --state failed
     """
     params["limit"] = min(params["limit"], MAX_LIMIT)
     answer = common.ask("/v1/summit/runs", common.query_of(params), Settings.load())

@@ -1,4 +1,4 @@
-"""`headrace summit-schema`."""
+"""`headrace summit schema`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams.cli.summit.common import SummitCommand, json_option
 from streams.cli.summit.rpc import show_query
 
 
-@click.command("summit-schema", cls=SummitCommand)
+@click.command("schema", cls=SummitCommand)
 @click.argument("agent")
 @click.option("--version", metavar="V", help="Show this version instead of the current one.")
 @json_option
@@ -22,6 +22,6 @@ def command(
 
     \b
     Example:
-      headrace summit-schema word-stats
+      headrace summit schema word-stats
     """
     show_query(ctx, "agent.schema", after, agentId=agent, version=version)

@@ -1,4 +1,4 @@
-"""`headrace summit-tools`."""
+"""`headrace summit tools`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams.cli.summit.common import SummitCommand
 from streams.cli.summit.rpc import show_query
 
 
-@click.command("summit-tools", cls=SummitCommand)
+@click.command("tools", cls=SummitCommand)
 @click.argument("agent", required=False)
 @click.option("--mcp", is_flag=True, help="In MCP's form: `inputSchema` for `arguments`.")
 @lists.options
@@ -28,8 +28,8 @@ def command(
 
     \b
     Examples:
-      headrace summit-tools
-      headrace summit-tools word-stats --mcp
+      headrace summit tools
+      headrace summit tools word-stats --mcp
     """
     params = {"agentId": agent, "dialect": "mcp" if mcp else None, "limit": min(limit, MAX_LIMIT)}
     show_query(ctx, "tool.list", after, cursor=cursor, **params)

@@ -1,4 +1,4 @@
-"""`headrace summit-verify`."""
+"""`headrace summit verify`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams.settings import Settings
 _TITLES = ("check", "result", "expected", "found", "source")
 
 
-@click.command("summit-verify", cls=SummitCommand)
+@click.command("verify", cls=SummitCommand)
 @click.argument("run")
 @json_option
 @common.after_option
@@ -25,7 +25,7 @@ def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -
 
     \b
     Example:
-      headrace summit-verify run-7f2
+      headrace summit verify run-7f2
     """
     from streams.log import fetching
     from streams.protocols.summit.queries import runs

@@ -1,4 +1,4 @@
-"""`headrace summit-withdraw`."""
+"""`headrace summit withdraw`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streams.cli.summit.common import (
 from streams.settings import Settings
 
 
-@click.command("summit-withdraw", cls=SummitCommand)
+@click.command("withdraw", cls=SummitCommand)
 @click.argument("agent")
 @json_option
 @click.pass_context
@@ -27,7 +27,7 @@ def command(ctx: click.Context, /, agent: str, as_json: bool) -> None:
 
     \b
     Example:
-      headrace summit-withdraw word-stats
+      headrace summit withdraw word-stats
     """
     with open_routes(Settings.load()) as routes:
         answer = send_envelopes(routes, "DELETE", f"/v1/summit/manifests/{quote(agent, safe='')}")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from streams.errors import HeadraceError
 
-RESUME = "Run the same command again, or `headrace rewind --resume --repo PATH`, to settle it."
+RESUME = "Run the same command again, or `headrace saop rewind --resume --repo PATH`, to settle it."
 
 
 class RewindError(HeadraceError): ...

@@ -1,6 +1,6 @@
 """Checks of acks, cache verdicts and outcomes: shapes, hashes, partitions, duplicates, ends.
 
-Not derived again: checks of the constitution, whose text may have changed (`headrace sap-explain`
+Not derived again: checks of the constitution, whose text may have changed (`headrace sap explain`
 evaluates a task under the present one), rate limits, authorizations, and learned values.
 
 Source: SAP guide, 3.1, 5.2 to 5.4.

@@ -134,6 +134,6 @@ NEWEST_VERSIONS = LogCheck(
     "write-once",
     "cached versions",
     check_versions,
-    "`headrace sap-cache --verify` lists the versions that are refused, `headrace verify` compares"
+    "`headrace sap cache --verify` lists the versions that are refused, `headrace verify` compares"
     " answers that were served; find out who may write the topic (`headrace topics acls`).",
 )

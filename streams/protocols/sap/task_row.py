@@ -27,7 +27,7 @@ FROM_OUTCOME: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
 }
 """Members that are as the last outcome has them (Avro, a SapResult), and how they are read from it.
 
-`GET /v1/sap/tasks/{taskId}` and `headrace sap-task` show each of them.
+`GET /v1/sap/tasks/{taskId}` and `headrace sap show` show each of them.
 """
 
 

@@ -16,8 +16,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from streams import cli
 from streams.cli import main
-from streams.cli.commands import COMMANDS
+from streams.cli.commands import ALIASES, COMMANDS, OLD, SECTIONS
 from tests.unit.envelopes import idea, transition
 
 EXPLAIN = ["packet-explain", "--session-id", "s1", "--packet-id", "x"]
@@ -75,6 +76,45 @@ def test_every_help_has_an_example_that_parses(name: str) -> None:
         group = click.Context(main, **main.context_settings)
         ALL[path].make_context(path, arguments, parent=group, resilient_parsing=True).close()
         _parses(ALL[path], arguments)
+
+
+PATHS = {name: path for mapping in (ALIASES, OLD) for name, path in mapping.items()}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_another_name_is_the_same_command(name: str) -> None:
+    context = _context(main)
+    assert main.get_command(context, name) is ALL[PATHS[name]]
+    assert (
+        run(name, "--help").stdout.partition("\n")[2]
+        == (run(*PATHS[name].split(), "--help").stdout.partition("\n")[2])
+    )
+
+
+def test_help_has_sections_and_the_aliases_but_no_old_names() -> None:
+    text = run("--help").stdout
+    titles = re.findall(r"^(\w+):$", text, re.MULTILINE)
+    assert titles == ["Options", *SECTIONS, "Aliases"]
+    listed = re.findall(r"^  ([a-z][\w-]*)  ", text, re.MULTILINE)
+    assert listed == [*COMMANDS, *ALIASES]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["sap-task", "--help"], "sap-task is now: headrace sap show\n"),
+        (["asap", "task", "--help"], "task is now: headrace asap show\n"),
+        (["packet-trace", "--help"], ""),
+        (["sap", "show", "--help"], ""),
+    ],
+)
+def test_an_old_name_hints_at_the_new_one_on_a_terminal(
+    words: list[str], hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(*words).stderr == ""
+    monkeypatch.setattr(cli, "_at_terminal", lambda: True)
+    result = run(*words)
+    assert (result.exit_code, result.stderr) == (0, hint)
 
 
 def _begins(words: list[str], path: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import main
-from streams.cli.commands import COMMANDS
+from streams.cli.commands import ALIASES, COMMANDS
 from tests.processes import ROOT
 
 ASK = 'eval "$("$0" completion bash)"; COMP_WORDS=("${@}"); COMP_CWORD=$(($# - 1)); COMPREPLY=();'
@@ -70,4 +70,4 @@ def test_all_commands_are_offered() -> None:
     env = {"_HEADRACE_COMPLETE": "bash_complete", "COMP_WORDS": "headrace ", "COMP_CWORD": "1"}
     result = CliRunner().invoke(main, prog_name="headrace", env=env)
     offered = [line.removeprefix("plain,") for line in result.output.split()]
-    assert offered == list(COMMANDS)
+    assert offered == [*COMMANDS, *ALIASES]

@@ -279,10 +279,10 @@ def test_an_explanation_of_one_thing(wrong: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["sap-task", "sap-result", "sap-cache", "sap-learning", "sap-explain"]
+    "name", ["sap show", "sap result", "sap cache", "sap learning", "sap explain", "sap heuristics"]
 )
 def test_each_command_has_an_example(name: str) -> None:
-    assert f"headrace {name} " in run(name, "--help").stdout
+    assert f"headrace {name} " in run(*name.split(), "--help").stdout
 
 
 def test_refused_versions_are_listed(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""`headrace ping`."""
+"""`headrace ping show`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from streams.cli import common
 from streams.settings import Settings
 
 
-@click.command("ping")
+@click.command("show")
 @click.argument("ping_id")
-@common.after_option
+@common.read_options
 def command(ping_id: str, after: str | None) -> None:
     """Show where a ping stands.
 
     \b
     Example:
-      headrace ping p1
+      headrace ping show p1
     """
-    query = f"after={after}" if after else ""
+    query = common.query_of({"after": after})
     common.show_json(common.ask(f"/v1/ping/pings/{ping_id}", query, Settings.load()))

@@ -1,4 +1,4 @@
-"""`headrace packet-trace`."""
+"""`headrace apc trace`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams.cli import common
 from streams.settings import Settings
 
 
-@click.command("packet-trace")
+@click.command("trace")
 @click.option("--session-id", metavar="ID", help="Packets of this session.")
 @click.option("--run-id", metavar="ID", help="Packets of this run.")
 @click.option("--task-id", metavar="ID", help="Packets of this task.")
@@ -27,8 +27,8 @@ def command(include_events: bool, **filters: Any) -> None:
 
     \b
     Examples:
-      headrace packet-trace --session-id sess-01
-      headrace packet-trace --run-id run-01 --packet-type IDEA --no-events
+      headrace apc trace --session-id sess-01
+      headrace apc trace --run-id run-01 --packet-type IDEA --no-events
     """
     params = {name: value for name, value in filters.items() if value is not None}
     query = urlencode({**params, "include_events": str(include_events).lower()})

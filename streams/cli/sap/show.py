@@ -1,4 +1,4 @@
-"""`headrace sap-task`."""
+"""`headrace sap show`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LISTS = ("acks", "outcomes", "task")
 _TITLES = ("at", "kind", "status", "alignment", "rule", "cause")
 
 
-@click.command("sap-task")
+@click.command("show")
 @click.argument("task_id", metavar="TASKID")
 @click.option(
     "--wait",
@@ -41,9 +41,9 @@ def command(
 
     \b
     Examples:
-      headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
-      headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --wait 30 --json
-      headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --as-of 2026-11-22T12:00:00Z
+      headrace sap show 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
+      headrace sap show 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --wait 30 --json
+      headrace sap show 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --as-of 2026-11-22T12:00:00Z
     """
     if as_of is not None and (after is not None or wait_s is not None):
         raise UsageError("--as-of looks back; leave --after and --wait out")

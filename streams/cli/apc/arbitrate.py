@@ -1,4 +1,4 @@
-"""`headrace packet-transfer-arbitrate`."""
+"""`headrace apc arbitrate`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams.cli import common
 from streams.settings import Settings
 
 
-@click.command("packet-transfer-arbitrate")
+@click.command("arbitrate")
 @click.option(
     "--packets-in",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -26,7 +26,7 @@ def command(packets_in: Path, top_k: int, out: Path | None) -> None:
 
     \b
     Example:
-      headrace packet-transfer-arbitrate --packets-in transfers.json --top-k 1
+      headrace apc arbitrate --packets-in transfers.json --top-k 1
     """
     from streams.protocols.apc.queries.trial import arbitrate
 

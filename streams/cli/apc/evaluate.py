@@ -1,4 +1,4 @@
-"""`headrace packet-evaluate`."""
+"""`headrace apc evaluate`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams.cli import common
 from streams.settings import Settings
 
 
-@click.command("packet-evaluate")
+@click.command("evaluate")
 @click.option(
     "--packet-in",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -23,7 +23,7 @@ def command(ctx: click.Context, packet_in: Path) -> None:
 
     \b
     Example:
-      headrace packet-evaluate --packet-in eval.json
+      headrace apc evaluate --packet-in eval.json
     """
     from streams.protocols.apc.queries.trial import evaluate
 

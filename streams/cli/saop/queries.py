@@ -1,4 +1,4 @@
-"""`headrace saop`."""
+"""The commands `headrace saop` that query the views."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ _TURN = lists.columns(
 _TASK = lists.columns(
     "session_id", "task_id", "origin", "state", "head_hash", "failures", "last_at"
 )
+_SESSION = lists.columns(
+    *("session_id", "last_sequence", "current_task", "tasks_by_state", "events_by_type"),
+    *("duplicates", "rejected", "last_recorded_at"),
+)
 _ESCALATION = lists.columns(
     *("at", "task_id", "session_id", "agent_id", "turn_index", "detector", "rules", "outcome")
 )
@@ -29,17 +33,23 @@ _AUDIT = lists.columns(
 )
 
 
-@click.group("saop")
-def command() -> None:
-    """Query turns, tasks, escalations and thoughts.
+@click.command("sessions")
+@click.option("--session", "session_id", metavar="ID", help="This session.")
+@lists.options
+@common.as_of_option
+def sessions(**params: Any) -> None:
+    """Show what each session comes to: tasks by state, turns and escalations.
+
+    --as-of needs one session: give --session.
 
     \b
     Example:
-      headrace saop tasks --session s-9
+      headrace saop sessions --session s-9
     """
+    lists.show("/v1/saop/sessions", _SESSION, **params)
 
 
-@command.command("turns")
+@click.command("turns")
 @click.option("--task", "task_id", metavar="ID", required=True, help="Turns of this task.")
 @click.option("--turn-index", type=click.IntRange(0), metavar="N", help="This turn.")
 @click.option("--from-index", type=click.IntRange(0), metavar="N", help="This turn and later.")
@@ -55,7 +65,7 @@ def turns(**params: Any) -> None:
     lists.show("/v1/saop/turns", _TURN, **params)
 
 
-@command.command("tasks")
+@click.command("tasks")
 @click.option("--session", "session_id", metavar="ID", help="Tasks of this session.")
 @click.option("--task", "task_id", metavar="ID", help="This task, in any session.")
 @click.option("--state", metavar="STATE", help="Tasks in this state.")
@@ -74,7 +84,7 @@ def tasks(**params: Any) -> None:
     lists.show("/v1/saop/tasks", _TASK, **params)
 
 
-@command.command("escalations")
+@click.command("escalations")
 @click.option("--task", "task_id", metavar="ID", help="Escalations of this task.")
 @click.option("--session", "session_id", metavar="ID", help="Escalations of this session.")
 @click.option("--agent", "agent_id", type=_AGENTS, help="Escalations of this agent.")
@@ -90,7 +100,7 @@ def escalations(**params: Any) -> None:
     lists.show("/v1/saop/escalations", _ESCALATION, **params)
 
 
-@command.command("audit")
+@click.command("audit")
 @click.option("--task", "task_id", metavar="ID", help="Turns of this task.")
 @click.option("--session", "session_id", metavar="ID", help="Streams and tasks of this session.")
 @lists.options

@@ -1,4 +1,4 @@
-"""`headrace summit-status`."""
+"""`headrace summit show`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams.cli.summit.common import PENDING, REJECTED, SummitCommand, json_opt
 from streams.cli.summit.rpc import show_query
 
 
-@click.command("summit-status", cls=SummitCommand)
+@click.command("show", cls=SummitCommand)
 @click.argument("run")
 @json_option
 @common.after_option
@@ -22,7 +22,7 @@ def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -
 
     \b
     Example:
-      headrace summit-status run-7f2
+      headrace summit show run-7f2
     """
     from schemas.summit.words import COMPLETED, TERMINAL
 

@@ -1,4 +1,4 @@
-"""`headrace packet-lineage-summary`."""
+"""`headrace apc lineage`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams.cli import common
 from streams.settings import Settings
 
 
-@click.command("packet-lineage-summary")
+@click.command("lineage")
 @click.option("--session-id", metavar="ID", help="Packets of this session.")
 @click.option("--project-id", metavar="ID", help="Packets of this project.")
 @click.option("--run-id", metavar="ID", help="Packets of this run.")
@@ -31,8 +31,8 @@ def command(**params: Any) -> None:
 
     \b
     Examples:
-      headrace packet-lineage-summary --run-id run-01
-      headrace packet-lineage-summary --protocol-id proto-7 --limit 10
+      headrace apc lineage --run-id run-01
+      headrace apc lineage --protocol-id proto-7 --limit 10
     """
     query = urlencode({name: value for name, value in params.items() if value is not None})
     common.show_json(common.ask("/v1/lineage/summary", query, Settings.load()))

@@ -1,4 +1,4 @@
-"""`headrace packet-explain`."""
+"""`headrace apc explain`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams.errors import UsageError
 from streams.settings import Settings
 
 
-@click.command("packet-explain")
+@click.command("explain")
 @click.option("--session-id", metavar="ID", required=True, help="The packet's session.")
 @click.option("--packet-id", metavar="UUID", required=True, help="The packet.")
 @click.option(
@@ -40,8 +40,8 @@ def command(
 
     \b
     Examples:
-      headrace packet-explain --session-id sess-01 --packet-id 7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730
-      headrace packet-explain --session-id sess-01 --packet-id $PACKET --what-if sender_score=0.9
+      headrace apc explain --session-id sess-01 --packet-id 7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730
+      headrace apc explain --session-id sess-01 --packet-id $PACKET --what-if sender_score=0.9
     """
     query = [("standing", standing), *map(_what_if, what_ifs)]
     if after is not None:

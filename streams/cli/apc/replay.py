@@ -1,4 +1,4 @@
-"""`headrace packet-replay`."""
+"""`headrace apc replay`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams.cli import common
 from streams.settings import Settings
 
 
-@click.command("packet-replay")
+@click.command("replay")
 @click.option("--run-id", metavar="ID", required=True, help="The run.")
 @click.option("--session-id", metavar="ID", help="Only packets of this session.")
 @click.option("--task-id", metavar="ID", help="Only packets of this task.")
@@ -30,7 +30,7 @@ def command(out: Path | None, **params: Any) -> None:
 
     \b
     Example:
-      headrace packet-replay --run-id run-01 --out replay.json
+      headrace apc replay --run-id run-01 --out replay.json
     """
     query = urlencode({name: value for name, value in params.items() if value is not None})
     common.show_json(common.ask("/v1/apc/replay", query, Settings.load()), out)

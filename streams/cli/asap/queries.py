@@ -8,7 +8,6 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common, lists, text
-from streams.cli.asap import send as asap_send
 from streams.settings import Settings
 
 _STATUSES = click.Choice(
@@ -22,16 +21,6 @@ _EVENT = lists.columns("sequence", "at", "rule", "status", "sender", "snapshot_v
 _SNAPSHOT = lists.columns("version", "id", "checkpoint", "created_at", "restored_from")
 _MESSAGE = lists.columns("timestamp", "id", "sender", "role", "parts")
 _AGENT = lists.columns("id", "name", "version", "endpoints.asap")
-
-
-@click.group("asap")
-def command() -> None:
-    """Query ASAP tasks and their agents; send a task.
-
-    \b
-    Example:
-      headrace asap tasks --status working
-    """
 
 
 def _get(path: str, after: str | None, **params: Any) -> Any:
@@ -56,19 +45,19 @@ def _show_items(table_columns: tuple[lists.Column, ...], answer: Any, member: st
     )
 
 
-@command.command("task")
+@click.command("show")
 @click.argument("id")
 @text.options
 @common.read_options
 @common.as_of_option
-def task(id: str, after: str | None, as_of: str | None) -> None:
+def show(id: str, after: str | None, as_of: str | None) -> None:
     """Show the state of a task, and its response.
 
     ID is the id of the task, its worker's own id for it, or the id of its request.
 
     \b
     Example:
-      headrace asap task 01M7YRRRS4RFVVVX9QRHKJ8E9C
+      headrace asap show 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
     answer = _get(_task_path(id), after, as_of=as_of)
     text.show(
@@ -83,7 +72,7 @@ def _flat(answer: Any) -> Any:
     return {**answer["task"], **{k: v for k, v in answer.items() if k != "task"}}
 
 
-@command.command("tasks")
+@click.command("tasks")
 @click.option("--status", type=_STATUSES, help="Tasks in this state.")
 @click.option("--conversation", "conversation_id", metavar="ID", help="Tasks of this conversation.")
 @click.option("--requester", metavar="URN", help="Tasks that this agent requested.")
@@ -101,7 +90,7 @@ def tasks(**params: Any) -> None:
     lists.show("/v1/asap/tasks", _TASK, ("tasks", "cursor"), **params)
 
 
-@command.command("events")
+@click.command("events")
 @click.argument("id")
 @click.option("--at", type=int, metavar="N", help="Show events up to N, and the state after N.")
 @lists.options
@@ -133,7 +122,7 @@ def events(id: str, at: int | None, **params: Any) -> None:
     text.show(answer, render, pipe)
 
 
-@command.command("snapshots")
+@click.command("snapshots")
 @click.argument("id")
 @click.argument("version", required=False)
 @text.options
@@ -155,7 +144,7 @@ def snapshots(id: str, version: str | None, after: str | None) -> None:
     _show_items(_SNAPSHOT, answer, "snapshots")
 
 
-@command.command("messages")
+@click.command("messages")
 @click.argument("id")
 @text.options
 @common.read_options
@@ -170,7 +159,7 @@ def messages(id: str, after: str | None) -> None:
     _show_items(_MESSAGE, answer, "messages")
 
 
-@command.command("agents")
+@click.command("agents")
 @click.argument("urn", required=False)
 @lists.options
 def agents(urn: str | None, **params: Any) -> None:
@@ -185,7 +174,3 @@ def agents(urn: str | None, **params: Any) -> None:
         lists.show("/v1/asap/agents", _AGENT, ("agents", "cursor"), **params)
     else:
         _show(_get(f"agents/{quote(urn, safe='')}", params["after"]))
-
-
-for _command in asap_send.COMMANDS:
-    command.add_command(_command)

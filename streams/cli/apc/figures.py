@@ -1,0 +1,184 @@
+"""The commands `headrace apc` that show what protocols and sessions come to."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from streams.cli import common, lists, text
+from streams.cli.lists import Column
+from streams.settings import Settings
+
+_THROTTLE = (
+    *lists.columns("updated_at", "session_id", "run_id", "generation", "protocol_id"),
+    *lists.columns("from_swarm", "window", "accepted"),
+    Column("rejected", "rejected", "message"),
+    Column("top_k", "last_top_k"),
+    Column("receivers", "receivers", "message"),
+)
+_DECISION = (
+    *lists.columns("at", "kind", "protocol_id", "decision_id"),
+    Column("decay", "decay", "message"),
+    Column("arbitration", "arbitration", "message"),
+)
+_DECISION_TITLES = ("at", "decision", "protocol", "outcome", "reason")
+
+
+@click.command("throttling")
+@click.option("--session-id", metavar="ID", help="Of this session.")
+@click.option("--run-id", metavar="ID", help="Of this run.")
+@click.option("--generation", metavar="N", help="Of this generation.")
+@click.option("--protocol-id", metavar="ID", help="Of this protocol.")
+@click.option("--from-swarm", metavar="ID", help="Of this sender.")
+@lists.options
+def throttling(**params: Any) -> None:
+    """Show which swarms received a protocol, and what the throttle refused.
+
+    \b
+    Example:
+      headrace apc throttling --run-id run-01
+    """
+    answer = common.ask("/v1/apc/throttling", common.query_of(params), Settings.load())
+    text.show(answer, _render_throttling, _pipe(_THROTTLE))
+
+
+def _pipe(table_columns: tuple[Column, ...]) -> Any:
+    def pipe(answer: Any) -> None:
+        lists.show_items(table_columns, answer["items"])
+        lists.show_next(answer["next"])
+
+    return pipe
+
+
+def _render_throttling(answer: Any, page: text.Page) -> None:
+    titles = ("at", "session", "generation", "protocol", "from", "accepted", "refused", "receivers")
+    rows = [
+        (
+            page.time(each["updated_at"]),
+            page.id(each["session_id"]),
+            each["generation"],
+            page.id(each["protocol_id"]),
+            page.id(each["from_swarm"]),
+            each["accepted"],
+            page.message(_counts(each["rejected"])),
+            page.message(_receivers(each)),
+        )
+        for each in answer["items"]
+    ]
+    page.table(titles, rows)
+    page.more(len(rows), answer["next"])
+
+
+def _receivers(each: Any) -> str:
+    names = ", ".join(receiver["to_swarm"] for receiver in each["receivers"]) or "none"
+    return names if each["last_top_k"] is None else f"{names} (top_k {each['last_top_k']})"
+
+
+def _counts(counts: Any) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+@click.command("decisions")
+@click.option(
+    "--kind",
+    type=click.Choice(["arbitration", "decay"]),
+    help="Decisions of this kind.",
+)
+@click.option("--protocol-id", metavar="ID", help="On this protocol.")
+@click.option("--run-id", metavar="ID", help="In this run.")
+@click.option("--project-id", metavar="ID", help="In this project.")
+@lists.options
+def decisions(**params: Any) -> None:
+    """Show the arbitrations of transfers, and protocols that decayed or recovered.
+
+    \b
+    Example:
+      headrace apc decisions --kind decay
+    """
+    answer = common.ask("/v1/apc/decisions", common.query_of(params), Settings.load())
+    text.show(answer, _render_decisions, _pipe(_DECISION))
+
+
+def _render_decisions(answer: Any, page: text.Page) -> None:
+    rows = [
+        (
+            page.time(each["at"]),
+            each["kind"],
+            page.id(each["protocol_id"]),
+            *(_arbitration(each, page) if each["arbitration"] else _decay(each, page)),
+        )
+        for each in answer["items"]
+    ]
+    page.table(_DECISION_TITLES, rows)
+    page.more(len(rows), answer["next"])
+
+
+def _decay(each: Any, page: text.Page) -> tuple[Any, Any]:
+    decay = each["decay"]
+    outcome = page.plain("decayed", "red") if decay["blocked"] else page.plain("recovered", "green")
+    score, threshold = decay["effectiveness_score"], decay["score_threshold"]
+    reasons = "".join(f"{reason}, " for reason in decay["reasons"])
+    figures = f"effectiveness {score} of {threshold}, {decay['transfer_count']} transfers"
+    return outcome, page.message(reasons + figures)
+
+
+def _arbitration(each: Any, page: text.Page) -> tuple[Any, Any]:
+    decision = each["arbitration"]
+    outcome = f"selected {decision['selected_count']} of {decision['candidate_count']}"
+    chosen = ", ".join(page.id(packet_id).text for packet_id in decision["selected_packet_ids"])
+    blocked = "".join(
+        f"; blocked {one['protocol_id']}: {one['reason']}" for one in decision["blocked"]
+    )
+    return outcome, page.message(f"top_k {decision['top_k']}: {chosen or 'none'}{blocked}")
+
+
+@click.command("coordination")
+@click.argument("session_id")
+@text.options
+@common.read_options
+def coordination(session_id: str, after: str | None) -> None:
+    """Show how far a session's swarms, and the agents in them, are coordinated.
+
+    \b
+    Example:
+      headrace apc coordination sess-01
+    """
+    path = f"/v1/apc/sessions/{quote(session_id, safe='')}/coordination"
+    answer = common.ask(path, common.query_of({"after": after}), Settings.load())
+    text.show(answer, _render_coordination)
+
+
+def _render_coordination(answer: Any, page: text.Page) -> None:
+    inter = answer["inter"]
+    if inter is not None:
+        page.line(page.plain("session", "bold"), page.plain(inter["state"]))
+        page.members(
+            {
+                "swarms": inter["swarms"],
+                "ready": inter["swarms_ready"],
+                "open vetoes": inter["open_vetoes"],
+            },
+            indent=2,
+        )
+        _render_history(inter["history"], page)
+    for each in answer["intra"]:
+        page.line(page.plain("agent", "bold"), page.id(each["agent_id"]), page.plain(each["state"]))
+        _render_history(each["history"], page)
+
+
+def _render_history(history: Any, page: text.Page) -> None:
+    rows = [
+        (
+            page.time(step.get("at")),
+            step.get("event"),
+            page.joined(
+                page.plain(step.get("from_state")), page.arrow, page.plain(step.get("to_state"))
+            ),
+            page.id(step.get("cause")),
+        )
+        for step in history
+    ]
+    if rows:
+        page.table(("at", "event", "states", "cause"), rows, indent=2)
