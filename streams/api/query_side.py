@@ -15,12 +15,20 @@ from streams.api.things import ThingQuery
 from streams.engine.records import Output, Record
 from streams.settings.service import ServiceSettings
 from streams.views.projection import Apply
+from streams.views.reads import ReadOnlyStore
+from streams.views.service.counters import Counts
+from streams.views.service.open_work import OpenWork
+from streams.views.service.search import SearchedRows
+from streams.views.service.verdicts import FactReading, SenderReading
 from topology.declarations import Topic
 
 Endpoints = Callable[[Any], Sequence[tuple[str, str, Any]]]
 """Takes the gateway; returns method, path and endpoint of those outside the route table."""
 VerdictRow = Callable[[int, int], bytes]
 """Takes partition and offset of a command; returns the key of its verdict's row."""
+
+OverviewMember = Callable[[ReadOnlyStore, Counts], Any]
+"""Takes the view and the counts in the window; returns a member of the overview."""
 
 
 class PlayContext(NamedTuple):
@@ -66,6 +74,11 @@ class QuerySide:
     live_tail: the topic that clients follow live; one protocol has it.
     things: how the things of its nodes are read, by kind, such as `apc:packet`.
     endpoints, play: servers of the protocol beside the routes, in the gateway and in `play`.
+    verdicts: by topic name, how the facts of that topic say their verdicts, or how its commands
+    say who sent them.
+    open_work: what is counted while it is open.
+    overview: the members that the protocol adds to the overview.
+    searched: the rows by which its things are found, besides the lineage graph.
     """
 
     name: str
@@ -80,3 +93,7 @@ class QuerySide:
     things: Mapping[str, ThingQuery] = field(default_factory=dict)
     endpoints: Endpoints | None = None
     play: PlayServer | None = None
+    verdicts: Mapping[str, FactReading | SenderReading] = field(default_factory=dict)
+    open_work: tuple[OpenWork, ...] = ()
+    overview: Mapping[str, OverviewMember] = field(default_factory=dict)
+    searched: tuple[SearchedRows, ...] = ()

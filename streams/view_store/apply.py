@@ -14,8 +14,10 @@ from streams.engine.records import Record, is_text, position
 from streams.errors import HeadraceError
 from streams.view_store.rows import FOLLOWED
 from streams.view_store.schema_guard import is_written_by_no_version, refuse_newer_schema
+from streams.view_store.service_rows import add_to_service
 from streams.views.changes import WriteBatch
 from streams.views.reads import RowReader
+from streams.views.service.fold import ServiceFold
 from topology.declarations import Topic
 
 _MAX_FAILURES = 20
@@ -55,11 +57,14 @@ def by_topic(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 def _apply(topics: Mapping[str, Topic], records: Sequence[Record], store: RowReader) -> WriteBatch:
     rows = WriteBatch(store)
+    service = ServiceFold(rows)
     for name, group in by_topic(records).items():
         topic = topics[name]
         refuse_newer_schema(topic, group)
         if apply := FOLLOWED[topic.name]:
             apply(topic, group, rows)
+        add_to_service(topic, group, service, rows)
+    service.write()
     return rows.settle()
 
 

@@ -43,7 +43,10 @@ FOLLOWED: Mapping[str, Apply | None] = {
     LINEAGE_EDGES.name: _apply_edges,
     **{name: apply for side in QUERIES for name, apply in side.projection.items()},
 }
-"""The projection of each followed topic; None for dead letters, of which only causes are used."""
+"""The projection of each followed topic; None for dead letters and messages.
+
+Of these only causes are used.
+"""
 
 
 def verdict_row_key(position: Position) -> bytes | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
+from streams.engine.records import Record
 from streams.views.keys import after
 from streams.views.reads import RowReader
 
@@ -28,6 +29,8 @@ class WriteBatch(dict[bytes, bytes | None]):
 
     Rows that many records of a batch change a little are held decoded, as cells; call `settle`
     last.
+    shared: by full topic name, the records of the batch with decoded members, for those who need
+    them after the topic's own projection.
     """
 
     def __init__(self, store: RowReader) -> None:
@@ -36,6 +39,7 @@ class WriteBatch(dict[bytes, bytes | None]):
         self._loaded: dict[bytes, bytes | None] = {}
         self._indexed: dict[bytes, set[bytes]] = {}
         self._cells: dict[bytes, tuple[Any, Cell[Any]]] = {}
+        self.shared: dict[str, Sequence[tuple[Record, Mapping[str, Any]]]] = {}
 
     def cell(self, key: bytes, kind: Cell[T]) -> T:
         """Return the decoded content of a row, to be changed in place.
@@ -78,6 +82,12 @@ class WriteBatch(dict[bytes, bytes | None]):
         stored = dict(self._store.scan(prefix))
         changed = {key: row for key, row in self.items() if key.startswith(prefix)}
         return ((key, row) for key, row in {**stored, **changed}.items() if row is not None)
+
+    def stored_until(self, prefix: bytes, end: bytes) -> Iterator[bytes]:
+        """Yield the keys of stored rows under `prefix` below `end`, without this batch."""
+        return takewhile(
+            lambda row_key: row_key < end, (key for key, _ in self._store.scan(prefix))
+        )
 
     def last(self, prefix: bytes) -> bytes | None:
         """Return the greatest key under `prefix`; of this batch's keys only indexed ones count."""

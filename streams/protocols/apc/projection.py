@@ -10,6 +10,7 @@
 | throttle, session, run, generation, protocol, swarm | ApcThrottle as on its topic         |
 | protocol, protocol_id, [run_id]              | ApcLineage as on its topic                 |
 | decision, position                           | ApcDecision as on its topic                |
+| decayed protocol, protocol_id                | nothing, while it is blocked               |
 | decision of, protocol_id, position           | key of that decision                       |
 | lineage …                                    | see `queries.lineage`                      |
 
@@ -20,6 +21,7 @@ fact's that of the fact.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from schemas.projection import Projection
@@ -29,12 +31,16 @@ from streams.protocols.apc.queries.lineage import tally as lineage
 from streams.protocols.apc.queries.lineage.universe import store_decision
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
-from streams.views.keys import key, position_key, text_key
+from streams.views.keys import key, position_key, text_key, texts_in
 from streams.views.projection import Apply, table
+from streams.views.reads import ReadOnlyStore
+from streams.views.service.counters import Counts
+from streams.views.service.open_work import OpenWork
 from topology.apc import (
     APC_COORDINATION,
     APC_DECISIONS,
     APC_EVENTS,
+    APC_INBOX,
     APC_LINEAGE,
     APC_PACKET_STATES,
     APC_PACKETS_DLQ,
@@ -42,9 +48,15 @@ from topology.apc import (
 )
 from topology.declarations import Topic
 from topology.keys import split
+from topology.machines.apc_packet import MACHINE
 
 _FACT, _PACKET = key("fact"), key("packet")
 _ALL, _SESSION, _RUN = key("all"), key("session"), key("run")
+_DECAYED = key("decayed protocol")
+MOST_DECAYED = 1000
+_BLOCKED = Projection(APC_LINEAGE.record or "", ("protocol_id", "run_id", "blocked"))
+PACKETS = OpenWork("apc", "packet", MACHINE.terminal)
+_TRANSITIONS = Projection(APC_EVENTS.record or "", ("transitions",))
 _DECISIONS = Projection(APC_DECISIONS.record or "", ("protocol_id", "at", "arbitration"))
 
 
@@ -68,8 +80,22 @@ def _decisions(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> Non
         store_decision(value, record.value or b"", position, rows)
 
 
+def _protocols(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    """Write the sums of protocols, and list those that are blocked because they have decayed."""
+    table("protocol")(topic, records, rows)
+    for _, row in decode_members(topic, records, _BLOCKED):
+        if row["run_id"] is None:
+            rows[_DECAYED + text_key(row["protocol_id"])] = b"" if row["blocked"] else None
+
+
+def decayed_protocols(view: ReadOnlyStore, counts: Counts) -> list[str]:
+    """Return the ids of the protocols that have decayed, at most `MOST_DECAYED` of them."""
+    row_keys = islice(view.scan(_DECAYED), MOST_DECAYED)
+    return [texts_in(row_key[len(_DECAYED) :])[0] for row_key, _ in row_keys]
+
+
 def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    facts = decode_members(topic, records, FACTS)
+    facts = rows.shared[records[0].topic] = decode_members(topic, records, FACTS)
     lineage.load([fact for _, fact in facts], rows)
     for record, fact in facts:
         if fact["packet_id"] is None:
@@ -78,11 +104,20 @@ def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         ids = key(fact["session_id"]) + text_key(fact["packet_id"])
         rows[_FACT + ids + position_key(*position)] = record.value
         verdict = fact["verdict"]
+        _move(record, fact, rows)
         if verdict in ("accepted", "rejected"):
             if fact["packet"] is not None:
                 _packet(fact, position, rows)
         else:
             lineage.subtract_packet(fact, rows)
+
+
+def _move(record: Record, fact: Mapping[str, Any], rows: WriteBatch) -> None:
+    """Count the change of a packet's state, which its fact tells as its row would."""
+    if fact["verdict"] in ("accepted", "rejected"):
+        PACKETS.move(None, fact["state"], rows)
+    elif fact["state"] is not None and (steps := _TRANSITIONS.of(record.value)["transitions"]):
+        PACKETS.move(steps[0]["from_state"], steps[-1]["to_state"], rows)
 
 
 def _packet(fact: Mapping[str, Any], fact_position: tuple[int, int, int], rows: WriteBatch) -> None:
@@ -104,8 +139,9 @@ FOLLOWED: Mapping[str, Apply | None] = {
     APC_PACKET_STATES.name: table("state"),
     APC_COORDINATION.name: table("coordination"),
     APC_THROTTLING.name: _throttles,
-    APC_LINEAGE.name: table("protocol"),
+    APC_LINEAGE.name: _protocols,
     APC_DECISIONS.name: _decisions,
+    APC_INBOX.name: None,
     APC_PACKETS_DLQ.name: None,
 }
-"""The topics that a view reads; dead letters only count as responses to commands."""
+"""The topics that a view reads; of messages and dead letters only their causes are used."""

@@ -9,8 +9,11 @@ from streams.api.description import Description
 from streams.api.query_side import QuerySide
 from streams.protocols.apc import lineage_routes, routes
 from streams.protocols.apc.lines import LINES
-from streams.protocols.apc.projection import FOLLOWED
+from streams.protocols.apc.projection import FOLLOWED, PACKETS, decayed_protocols
 from streams.protocols.apc.things import THINGS
+from streams.protocols.apc.verdicts import VERDICT_FACTS
+from streams.views.keys import key
+from streams.views.service.search import SearchedRows
 
 
 def _responses() -> Mapping[str, Any]:
@@ -33,4 +36,8 @@ APC = QuerySide(
     description=_description,
     lines=LINES,
     things=THINGS,
+    verdicts=VERDICT_FACTS,
+    open_work=(PACKETS,),
+    overview={"decayed": decayed_protocols},
+    searched=(SearchedRows("apc:packet", key("packet")),),
 )

@@ -11,7 +11,10 @@ from streams.api.query_side import PlayContext, QuerySide
 from streams.protocols.asap import routes
 from streams.protocols.asap.filling import FILLING
 from streams.protocols.asap.lines import LINES
-from streams.protocols.asap.queries.rows import FOLLOWED, verdict_key
+from streams.protocols.asap.queries.rows import FOLLOWED, ROW, TASK_WORK, verdict_key
+from streams.protocols.asap.verdicts import VERDICT_FACTS
+from streams.views.keys import key
+from streams.views.service.search import SearchedRows
 from topology.asap import ASAP_ENVELOPES
 
 
@@ -48,6 +51,13 @@ ASAP = QuerySide(
     responses=_responses,
     description=_description,
     lines=LINES,
+    verdicts=VERDICT_FACTS,
+    open_work=(TASK_WORK,),
+    searched=(
+        SearchedRows("asap:task", ROW),
+        SearchedRows("asap:envelope", key("asap verdict")),
+        SearchedRows("asap:call", key("asap call")),
+    ),
     verdict_rows={ASAP_ENVELOPES.name: verdict_key},
     filling=FILLING,
     endpoints=_endpoints,

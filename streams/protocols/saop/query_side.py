@@ -12,6 +12,10 @@ from streams.protocols.saop import routes, rtes_routes
 from streams.protocols.saop.filling import FILLING
 from streams.protocols.saop.lines import LINES
 from streams.protocols.saop.queries.rows import FOLLOWED
+from streams.protocols.saop.queries.sessions import TASK_WORK
+from streams.protocols.saop.verdicts import VERDICT_FACTS, count_escalations
+from streams.views.keys import key
+from streams.views.service.search import SearchedRows
 from topology.saop import RTES_EVENTS
 
 
@@ -34,6 +38,13 @@ SAOP = QuerySide(
     responses=_responses,
     description=_description,
     lines=LINES,
+    verdicts=VERDICT_FACTS,
+    open_work=(TASK_WORK,),
+    overview={"escalations": count_escalations},
+    searched=(
+        SearchedRows("saop:task", key("task of")),
+        SearchedRows("saop:session", key("saop session")),
+    ),
     filling=FILLING,
     live_tail=LiveTail(RTES_EVENTS, tuple(NAMES.values())),
 )

@@ -9,8 +9,9 @@ import orjson
 
 from schemas import encode
 from streams.protocols.sap.fold import FOLD
-from streams.protocols.sap.queries.rows import REFUSED, end_key, refused_key, refused_prefix
+from streams.protocols.sap.queries.rows import end_key, refused_key, refused_prefix
 from streams.protocols.sap.queries.tasks import task_key
+from streams.protocols.sap.verdicts import REFUSED
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step

@@ -9,7 +9,10 @@ from streams.api.description import Description
 from streams.api.query_side import QuerySide
 from streams.protocols.sap import routes
 from streams.protocols.sap.lines import LINES
-from streams.protocols.sap.queries.rows import FOLLOWED
+from streams.protocols.sap.queries.rows import FOLLOWED, TASK_WORK
+from streams.protocols.sap.verdicts import VERDICT_FACTS, cache_figures
+from streams.views.keys import key
+from streams.views.service.search import SearchedRows
 
 
 def _responses() -> Mapping[str, Any]:
@@ -31,4 +34,8 @@ SAP = QuerySide(
     responses=_responses,
     description=_description,
     lines=LINES,
+    verdicts=VERDICT_FACTS,
+    open_work=(TASK_WORK,),
+    overview={"cache": cache_figures},
+    searched=(SearchedRows("sap:task", key("sap ack")),),
 )

@@ -10,7 +10,9 @@ from streams.api.problems import Response
 from streams.api.query_side import PlayContext, QuerySide
 from streams.protocols.summit import routes
 from streams.protocols.summit.lines import LINES
-from streams.protocols.summit.queries.rows import FOLLOWED
+from streams.protocols.summit.queries.rows import FOLLOWED, OF_RUN, RUN_WORK
+from streams.protocols.summit.verdicts import VERDICT_FACTS
+from streams.views.service.search import SearchedRows
 
 
 def _responses() -> Mapping[str, Any]:
@@ -46,6 +48,9 @@ SUMMIT = QuerySide(
     responses=_responses,
     description=_description,
     lines=LINES,
+    verdicts=VERDICT_FACTS,
+    open_work=(RUN_WORK,),
+    searched=(SearchedRows("summit:run", OF_RUN),),
     endpoints=_endpoints,
     play=_play,
 )

@@ -36,11 +36,13 @@ from schemas.asap import EXT_PARTS, EXT_SNAPSHOT, Part, judge_manifest
 from schemas.projection import Projection
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
+from streams.protocols.asap.verdicts import FACTS
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.index import Index
 from streams.views.keys import key, text_key
 from streams.views.projection import Apply
+from streams.views.service.open_work import OpenWork
 from streams.views.values import Json, json_of
 from topology.asap import (
     ASAP_ENVELOPES_DLQ,
@@ -53,6 +55,7 @@ from topology.asap import (
 )
 from topology.declarations import Topic
 from topology.keys import split
+from topology.machines.asap_task import MACHINE
 
 ROW, ALIAS = key("asap task"), key("asap alias")
 STATUS = "status"
@@ -64,6 +67,7 @@ TASKS = Index(
     created_at="created_at",
     id="task_id",
 )
+TASK_WORK = OpenWork("asap", "task", MACHINE.terminal)
 _ROWS = Projection(ASAP_TASKS.record or "", (*TASKS.members, "aliases"))
 
 
@@ -78,6 +82,7 @@ def _tasks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         rows[row_key] = record.value
         before = None if stored is None else _ROWS.of(stored)
         TASKS.note(row, before, row_key, rows)
+        TASK_WORK.move(None if before is None else before[STATUS], row[STATUS], rows)
         for alias in row["aliases"][0 if before is None else len(before["aliases"]) :]:
             rows[ALIAS + text_key(alias) + TASKS.sort_key(row)] = b""
 
@@ -106,13 +111,6 @@ def parts_of(envelope: Json) -> Iterator[tuple[str, Any]]:
 
 MAX_ID_LENGTH = 256
 """The characters of an envelope's id; longer ones are refused and not indexed."""
-_FACTS = Projection(
-    ASAP_EVENTS.record or "",
-    (
-        *("kind", "rule", "at", "task_id", "call_key", "sequence", "envelope_id", "payload_type"),
-        "cause",
-    ),
-)
 _ANSWERS = Projection(
     ASAP_INBOX.record or "",
     ("recipient", "payload/AsapTaskUpdate/task_id", "correlation_id", "extensions_json"),
@@ -147,7 +145,8 @@ def answer_key(recipient: str, correlation_id: str) -> bytes:
 
 
 def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, fact in decode_members(topic, records, _FACTS):
+    facts = rows.shared[records[0].topic] = decode_members(topic, records, FACTS)
+    for record, fact in facts:
         if fact["kind"] == "expired":
             _expire(fact["task_id"], rows)
         elif fact["kind"] != "manifest":

@@ -75,8 +75,13 @@ prefix = cache_short(1 << 12)(key)
 """The key prefix of rows, cached because rows come in runs."""
 
 
-def _decoded(topic: Topic, records: Sequence[Record]) -> list[tuple[Record, dict[str, Any]]]:
-    """Return records with their values; an unreadable one is left out, with a warning."""
+def _decoded(
+    topic: Topic, records: Sequence[Record], rows: WriteBatch
+) -> list[tuple[Record, dict[str, Any]]]:
+    """Return records with their values, and share them; unreadable ones are left out.
+
+    One warning tells of each of these.
+    """
     assert topic.record is not None
     values = []
     decoded = decode_many([record.value for record in records], topic.record)
@@ -85,11 +90,13 @@ def _decoded(topic: Topic, records: Sequence[Record]) -> list[tuple[Record, dict
             _log.warning("%s is no %s: %s", position(record), topic.record, value)
         else:
             values.append((record, value.value))
+    if records:
+        rows.shared[records[0].topic] = values
     return values
 
 
 def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    decoded = _decoded(topic, records)
+    decoded = _decoded(topic, records, rows)
     chunks = _Chunks(rows)
     for record, value in decoded:
         session_id, task_id, sequence = (
@@ -199,7 +206,7 @@ class _Chunks:
 
 def _rejections(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     verdicts = []
-    for record, value in _decoded(topic, records):
+    for record, value in _decoded(topic, records, rows):
         session_id = (record.key or b"").decode(errors="replace")
         rows[key("rejection", session_id, record.partition, record.offset)] = record.value
         verdicts.append((session_id, value["verdict"]))
@@ -207,12 +214,12 @@ def _rejections(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> No
 
 
 def _tasks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, value in _decoded(topic, [r for r in records if r.value is not None]):
+    for record, value in _decoded(topic, [r for r in records if r.value is not None], rows):
         sessions.note_task(record, value, rows)
 
 
 def _turns(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, value in _decoded(topic, records):
+    for record, value in _decoded(topic, records, rows):
         turn = value["turn"]
         task_id, index = turn["metadata"]["task_id"], turn["turn_index"]
         rows[key("saop turn", task_id, index)] = record.value
@@ -226,7 +233,7 @@ def _verdicts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None
 
 
 def _escalations(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, value in _decoded(topic, records):
+    for record, value in _decoded(topic, records, rows):
         time_position = (value["at"], record.partition, record.offset)
         row = key("escalation", *time_position)
         rows[row] = record.value
@@ -236,7 +243,7 @@ def _escalations(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> N
 
 
 def _rewinds(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, value in _decoded(topic, records):
+    for record, value in _decoded(topic, records, rows):
         ids = (value["session_id"], value["rewind_id"].lower())
         rows[key("rewind", *ids, record.partition, record.offset)] = record.value
 

@@ -24,6 +24,7 @@ from schemas.rtes.models import NAMES
 from streams.engine.records import Record
 from streams.views.changes import WriteBatch
 from streams.views.keys import key
+from streams.views.service.open_work import OpenWork
 from topology.keys import split
 from topology.machines.task_profiles import PROFILES
 from topology.saop import SAOP_TASKS
@@ -31,6 +32,7 @@ from topology.saop import SAOP_TASKS
 Json = dict[str, Any]
 Values = Mapping[str, Any]
 
+TASK_WORK = OpenWork("saop", "task", frozenset())
 NEW: Json = {
     "last_sequence": 0,
     "first_recorded_at": None,
@@ -100,10 +102,18 @@ def note_task(record: Record, task: Values, rows: WriteBatch) -> None:
         _count(summary, old, -1)
         rows[key("task in", old["state"], session_id, name)] = None
     _count(summary, task, 1)
+    TASK_WORK.move(None if old is None else _open_state(old), _open_state(task), rows)
     rows[row] = record.value
     rows[key("task of", task["task_id"], session_id, name)] = row
     rows[key("task in", task["state"], session_id, name)] = row
     rows[summary_key] = orjson.dumps(summary)
+
+
+def _open_state(task: Values) -> str | None:
+    """Return the state of a task that is not done; None for a task of another protocol too."""
+    is_done = task["state"] in PROFILES[task["profile"]].done
+    state: str | None = None if is_done or task["origin"] is not None else task["state"]
+    return state
 
 
 def _count(summary: Json, task: Values, by: int) -> None:

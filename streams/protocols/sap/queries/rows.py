@@ -28,20 +28,24 @@ from urllib.parse import unquote
 
 import orjson
 
+from schemas import Undecodable
 from schemas.projection import Projection
 from schemas.sap.constants import TERMINAL
 from streams.engine.records import Record, position
 from streams.engine.refused_rows import PROCESS
 from streams.protocols.sap.counted_versions import KEY_MISMATCH
+from streams.protocols.sap.verdicts import ACKS, CACHE_VERDICTS, REFUSED, STORED
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.keys import key
 from streams.views.projection import Apply, put_once
+from streams.views.service.open_work import OpenWork
 from topology.declarations import Topic
 from topology.sap import (
     SAP_ACKS,
     SAP_CACHE,
     SAP_HEURISTICS,
+    SAP_INBOX,
     SAP_KNOWLEDGE,
     SAP_LEARNING,
     SAP_OUTCOMES,
@@ -55,15 +59,11 @@ from topology.sap import (
     sap_version,
 )
 
-REFUSED = "cache_version_exists"
-STORED = "stored"
 _MAX_DIGITS = 19
 """A number with fewer digits fits into 63 bits."""
-_ACKS = Projection(SAP_ACKS.record or "", ("at",))
+TASK_WORK = OpenWork("sap", "task", TERMINAL)
+_STATES = Projection(SAP_TASK_STATES.record or "", ("state",))
 _OUTCOMES = Projection(SAP_OUTCOMES.record or "", ("status", "meta_json"))
-_VERDICTS = Projection(
-    SAP_VERDICTS.record or "", ("at", "cacheKey", "verdict", "version", "recordSha256")
-)
 
 
 def _name(record: Record) -> str:
@@ -76,12 +76,22 @@ def _sent(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
 
 
 def _states(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record in records:
-        rows[key("sap task", _name(record))] = record.value
+    changed = [(key("sap task", _name(record)), record) for record in records]
+    rows.load(row_key for row_key, _ in changed)
+    for row_key, record in changed:
+        before, rows[row_key] = rows.read(row_key), record.value
+        TASK_WORK.move(_state(before), _state(record.value), rows)
+
+
+def _state(row: bytes | None) -> str | None:
+    """Return the state in a task's row; None if there is no readable row."""
+    (members,) = _STATES.many([row])
+    return None if isinstance(members, Undecodable) else members["state"]
 
 
 def _acks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, value in decode_members(topic, records, _ACKS):
+    acks = rows.shared[records[0].topic] = decode_members(topic, records, ACKS)
+    for record, value in acks:
         when = (value["at"], record.partition, record.offset)
         rows[key("sap ack", _name(record), *when)] = record.value
 
@@ -115,7 +125,8 @@ def refused_prefix(cache_key: str) -> bytes:
 
 
 def _verdicts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, value in decode_members(topic, records, _VERDICTS):
+    verdicts = rows.shared[records[0].topic] = decode_members(topic, records, CACHE_VERDICTS)
+    for record, value in verdicts:
         when = (value["at"], record.partition, record.offset)
         rows[key("sap verdict", _name(record), *when)] = record.value
         if value["verdict"] == STORED:
@@ -185,6 +196,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
     SAP_LEARNING.name: _learned("sap learning"),
     SAP_KNOWLEDGE.name: _learned("sap knowledge"),
     SAP_HEURISTICS.name: _versions("sap heuristics"),
+    SAP_INBOX.name: None,
     SAP_TASKS_DLQ.name: None,
     SAP_RESULTS_DLQ.name: None,
     SAP_SIGNALS_DLQ.name: None,

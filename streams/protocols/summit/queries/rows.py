@@ -31,11 +31,13 @@ import orjson
 from schemas.projection import Projection
 from schemas.summit.words import TERMINAL
 from streams.engine.records import Record
+from streams.protocols.summit.verdicts import FACTS
 from streams.views.changes import Cell, WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.index import Index
 from streams.views.keys import key, text_key
 from streams.views.projection import Apply, put_once
+from streams.views.service.open_work import OpenWork
 from streams.views.values import json_of
 from topology.declarations import Topic
 from topology.keys import split
@@ -43,6 +45,7 @@ from topology.summit import (
     SUMMIT_AGENTS,
     SUMMIT_CALLS_DLQ,
     SUMMIT_EVENTS,
+    SUMMIT_INBOX,
     SUMMIT_MANIFESTS_DLQ,
     SUMMIT_REPLIES_DLQ,
     SUMMIT_RUNS,
@@ -59,11 +62,8 @@ RUNS = Index(
     created_at="createdAt",
     id="runId",
 )
-_OF_RUN, _OF_AGENT = key("summit of run"), key("summit of agent")
-_FACTS = Projection(
-    SUMMIT_EVENTS.record or "",
-    ("eventId", "subject", "verdict", "rule", "at", "runId", "agentId", "toState"),
-)
+OF_RUN, _OF_AGENT = key("summit of run"), key("summit of agent")
+RUN_WORK = OpenWork("summit", "run", TERMINAL)
 _ROWS = Projection(SUMMIT_RUNS.record or "", RUNS.members)
 _COMPLETED = "completed"
 
@@ -73,7 +73,7 @@ def fact_key(event_id: str) -> bytes:
 
 
 def run_events(run_id: str) -> bytes:
-    return _OF_RUN + text_key(run_id)
+    return OF_RUN + text_key(run_id)
 
 
 def agent_events(agent_id: str) -> bytes:
@@ -106,7 +106,8 @@ def last_reply_key(agent_id: str) -> bytes:
 
 
 def _apply_events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    for record, fact in decode_members(topic, records, _FACTS):
+    facts = rows.shared[records[0].topic] = decode_members(topic, records, FACTS)
+    for record, fact in facts:
         row_key = fact_key(fact["eventId"])
         rows[row_key] = record.value
         position = key(record.partition, record.offset)
@@ -160,6 +161,7 @@ def _apply_runs(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> No
         before = None if stored is None else _ROWS.of(stored)
         rows[row_key] = record.value
         RUNS.note(row, before, row_key, rows)
+        RUN_WORK.move(None if before is None else before["state"], row["state"], rows)
         _update_counts(row, before, rows)
         if row["state"] in TERMINAL:
             rows[end_key(row["runId"])] = b""
@@ -212,6 +214,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
     SUMMIT_EVENTS.name: _apply_events,
     SUMMIT_RUNS.name: _apply_runs,
     SUMMIT_AGENTS.name: _apply_agents,
+    SUMMIT_INBOX.name: None,
     SUMMIT_MANIFESTS_DLQ.name: None,
     SUMMIT_CALLS_DLQ.name: None,
     SUMMIT_REPLIES_DLQ.name: None,
