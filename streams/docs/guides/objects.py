@@ -15,6 +15,9 @@ Json = Mapping[str, Any]
 _FORMATS = {
     "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$": "a UUID",
     "date-time": "a date-time with a zone",
+    r"^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$": "a UTC date-time",
+    "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
+    "|00000000-0000-0000-0000-000000000000)$": "a UUID of versions 1 to 8, or the nil UUID",
 }
 _BOUNDS = {
     "exclusiveMinimum": "above {}",
