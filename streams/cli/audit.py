@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schemas.formats import iso_ms
-from streams.cli import common
+from streams.cli import common, text
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -130,14 +130,13 @@ def _print_checkpoint(checkpoint: dict[str, Any], as_json: bool) -> None:
 )
 @click.option("--segment", type=_FILE, metavar="FILE", help="Check this export, without a broker.")
 @_topics
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@text.options
 @click.pass_context
 def verify(
     ctx: click.Context,
     public_keys: tuple[Path, ...],
     segment: Path | None,
     names: tuple[str, ...],
-    as_json: bool,
 ) -> None:
     """Compare the facts with their signed checkpoints.
 
@@ -162,7 +161,7 @@ def verify(
         result = _verify_segment(segment, names, pinned)
     else:
         result = _verify_log(settings, names, pinned)
-    _show(result, as_json)
+    _show(result)
     covered = any(partition.sequence for partition in result.partitions)
     if result.findings or not covered or result.overdue(common.now_ms()):
         ctx.exit(1)
@@ -217,16 +216,62 @@ def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
     yield from count_items(records(log, tps, ends, starts), "verify", total)
 
 
-def _show(result: AuditResult, as_json: bool) -> None:
-    if as_json:
-        members = {
-            "holds": not result.findings,
-            "covered": not result.uncovered,
-            "findings": [each._asdict() for each in result.findings],
-            "partitions": [_members_of(each) for each in result.partitions],
-        }
-        common.show_json(members)
-        return
+def _show(result: AuditResult) -> None:
+    match text.form():
+        case text.Form.JSON:
+            members = {
+                "holds": not result.findings,
+                "covered": not result.uncovered,
+                "findings": [each._asdict() for each in result.findings],
+                "partitions": [_members_of(each) for each in result.partitions],
+            }
+            common.show_json(members)
+        case text.Form.TEXT:
+            _show_text(result, text.new_page())
+        case text.Form.PIPE:
+            _show_plain(result)
+
+
+def _show_text(result: AuditResult, page: text.Page) -> None:
+    unsound = {finding.place for finding in result.findings}
+    rows = [
+        (
+            page.check(each.place not in unsound if each.sequence else None),
+            page.plain(each.place),
+            page.number(each.sequence),
+            page.number(each.offset),
+            page.number(each.records),
+            page.time(each.at),
+            page.number(each.beyond),
+        )
+        for each in result.partitions
+        if each.sequence or each.beyond
+    ]
+    page.table(("", *_COLUMNS), rows)
+    for finding in result.findings:
+        page.line(
+            page.check(False),
+            page.plain(finding.place),
+            page.plain(finding.code, "red"),
+            page.plain(finding.what),
+        )
+    for each in result.uncovered:
+        since = page.time(iso_ms(each.uncovered_since or 0)).text
+        page.line(
+            page.dash,
+            page.plain(each.place),
+            page.plain("not_covered", "yellow"),
+            f"no checkpoint covers the last {each.beyond:,} records, the oldest of {since}",
+        )
+    if result.uncovered:
+        page.line(page.arrow, "write a checkpoint: headrace audit write --once")
+    if not result.findings:
+        records = sum(each.records for each in result.partitions)
+        sealed = page.plain(f"{records:,} records are as they were sealed", "green")
+        page.line(page.check(True), sealed)
+
+
+def _show_plain(result: AuditResult) -> None:
     partitions = [each for each in result.partitions if each.sequence or each.beyond]
     common.show_table(
         _COLUMNS,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -25,9 +25,9 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def show_groups(as_json: bool) -> None:
-    """Count dead letters by topic and code.
+@text.options
+def show_groups() -> None:
+    """Count dead letters by topic and code.  With --json, one JSON object a line.
 
     \b
     Example:
@@ -38,10 +38,39 @@ def show_groups(as_json: bool) -> None:
     settings = Settings.load()
     with common.connect(settings) as log:
         rows = groups(log, settings.prefix)
-    if as_json:
-        for group in rows:
-            common.echo(common.json_line(group))
+    match text.form():
+        case text.Form.JSON:
+            for group in rows:
+                common.echo(common.json_line(group))
+        case text.Form.TEXT:
+            _show_groups(rows, text.new_page())
+        case text.Form.PIPE:
+            _show_groups_plain(rows)
+
+
+def _show_groups(rows: list[dict[str, Any]], page: text.Page) -> None:
+    if not rows:
+        page.line(page.joined(page.check(True), "no dead letters", style="green"))
         return
+    titles = ("", "topic", "code", "count", "last", "position", "message")
+    cells = [
+        (
+            page.check(False),
+            page.plain(group["topic"]),
+            page.plain(group["code"], "red"),
+            page.number(group["count"]),
+            page.time(group["last"]),
+            page.plain(group["position"]),
+            page.message(group["message"]),
+        )
+        for group in rows
+    ]
+    page.table(titles, cells)
+    page.line(page.arrow, "one of them: headrace dlq show POSITION")
+    page.line(page.arrow, "when the cause is fixed: headrace dlq redrive --code CODE --dry-run")
+
+
+def _show_groups_plain(rows: list[dict[str, Any]]) -> None:
     if not rows:
         common.echo("no dead letters")
         return

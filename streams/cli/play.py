@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from streams.cli import common, completing
+from streams.cli import common, completing, text
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -22,6 +22,7 @@ from streams.settings import Settings
     help="A setting for this run; repeatable.",
     shell_complete=completing.setting,
 )
+@text.options
 @click.option(
     "--partitions", type=click.IntRange(1, 256), help="Partitions of each topic.  [default: 1]"
 )
@@ -38,7 +39,9 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
       {"query": "GET /v1/apc/packets?run_id=r1"}   ask a view
       {"restart": true}                            restore all tables from the log
 
-    Prints the records that the service writes, one JSON object per line; the same on every run.
+    On a terminal, and with --text, prints a line for each line of FILE: what was sent and its
+    verdict.  In a pipe, and with --json, prints the records that the service writes, one JSON
+    object per line; the same on every run.
 
     \b
     Examples:
@@ -48,6 +51,11 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
     from streams.play.scenario import play
 
     settings = settings_of(sets, partitions)
+    if text.form() is text.Form.TEXT:
+        from streams.cli.play_text import show_scenario
+
+        show_scenario(file, settings, text.new_page())
+        return
     for output in play(file, settings):
         common.echo(common.json_line(output))
 

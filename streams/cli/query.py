@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
 from streams.settings import Settings
 
 
@@ -31,4 +31,4 @@ def command(path: str, after: str | None, as_of: str | None) -> None:
     params = {"after": after, "as_of": as_of}
     more = urlencode({name: value for name, value in params.items() if value is not None})
     query = "&".join(filter(None, (query, more)))
-    common.show_json(common.ask(route, query, Settings.load()))
+    text.show_coloured_json(common.ask(route, query, Settings.load()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streams.cli import INTERRUPTED, common, completing
+from streams.cli import INTERRUPTED, common, completing, text
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     help="Where to start.  [default: latest; with --until-end earliest]",
 )
 @click.option("--until-end", is_flag=True, help="Stop at the current end of the topic.")
-@click.option("--local", is_flag=True, help="Show times in the local time zone, not in UTC.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@text.options
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -40,13 +39,12 @@ def command(
     tasks: tuple[str, ...],
     start: str | None,
     until_end: bool,
-    local: bool,
-    as_json: bool,
 ) -> None:
     """Follow a topic, decoded.  TOPIC is rtes (the events of all sessions) or a topic's name.
 
     Prints one line for each record: time, position (or session and number of an event), ids,
     verdict or state, rule and reason.  Chunks of a thought that follow each other are one line.
+    With --json, one JSON object a line.
 
     Shows committed records only.  Each filter can be repeated.  On exit the cursor is printed on
     standard error; --from continues there, and no record is repeated or left out.
@@ -63,7 +61,9 @@ def command(
     settings = Settings.load()
     begin = start or ("earliest" if until_end else "latest")
     filters = Filters(sessions, kinds, tasks)
-    printer = JsonPrinter(declared) if as_json else LinePrinter(declared, local)
+    printer: JsonPrinter | LinePrinter = JsonPrinter(declared)
+    if text.form() is not text.Form.JSON:
+        printer = LinePrinter(declared, text.new_page())
     with common.connect(settings) as log:
         tail = Tail(log, declared, settings.prefix, filters, begin)
         try:

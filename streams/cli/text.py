@@ -109,6 +109,37 @@ def show(
         render(body, new_page())
 
 
+def show_coloured_json(value: Any) -> None:
+    """Print JSON indented by 2, in colours on a terminal that takes them."""
+    json_text = common.json_text(value)
+    if sys.stdout.isatty() and len(json_text) <= _MAX_COLOURED and _print_json(json_text):
+        return
+    common.echo_block(json_text)
+
+
+_MAX_COLOURED = 1 << 20
+
+
+def _print_json(json_text: str) -> bool:
+    """Print JSON in colours, and return whether the terminal and its user take them."""
+    from rich.highlighter import JSONHighlighter
+    from rich.text import Text
+
+    if (console := _console()) is None:
+        return False
+    escaped = Text(common.printable(json_text, common.LINES))
+    console.print(JSONHighlighter()(escaped), soft_wrap=True)
+    return True
+
+
+def _console() -> Any:
+    """Return rich's console, None where colours are not taken."""
+    from rich.console import Console
+
+    console = Console(force_terminal=True, highlight=False, markup=False, emoji=False)
+    return None if console.color_system is None or console.no_color else console
+
+
 def new_page() -> Page:
     """Return a page on stdout; a pipe has no width, unless text is asked for."""
     is_terminal = sys.stdout.isatty()
@@ -258,11 +289,9 @@ class Page:
 
     def _print_styled(self, cells: Sequence[Cell]) -> bool:
         """Print in colours, and return whether the terminal and its user take them."""
-        from rich.console import Console
         from rich.text import Text
 
-        console = Console(force_terminal=True, highlight=False, markup=False, emoji=False)
-        if console.color_system is None or console.no_color:
+        if (console := _console()) is None:
             return False
         line = Text.assemble(*((cell.text, cell.style) for cell in cells), end="")
         console.print(line, soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 @click.command("verify")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@text.options
 @click.option(
     "--scratch",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Directory for temporary data; default: the system's temporary directory.",
 )
-def command(as_json: bool, scratch: Path | None) -> None:
+def command(scratch: Path | None) -> None:
     """Verify the log: one verdict for each command, verdicts consistent with their evidence, rows
     consistent with the facts.
 
@@ -43,12 +43,36 @@ def command(as_json: bool, scratch: Path | None) -> None:
         tempfile.TemporaryDirectory(prefix="headrace-verify-", dir=scratch) as folder,
     ):
         report = verify(log, settings, Path(folder))
-    if as_json:
-        common.echo(common.json_line(report_json(report)))
-    else:
-        _show(report)
+    match text.form():
+        case text.Form.JSON:
+            common.echo(common.json_line(report_json(report)))
+        case text.Form.TEXT:
+            _show_text(report, text.new_page())
+        case text.Form.PIPE:
+            _show(report)
     if not report.clean:
         raise SystemExit(1)
+
+
+def _show_text(report: Report, page: text.Page) -> None:
+    counts = (("commands", report.commands), ("facts", report.facts), ("rows", report.rows))
+    page.table(("verified", "count"), [(name, each.total()) for name, each in counts])
+    if report.waiting:
+        page.line(page.dash, f"{report.waiting:,} commands wait for others")
+    if report.unchecked:
+        page.line(page.dash, f"{report.unchecked:,} rest on records that are no longer on the log")
+    if report.clean:
+        page.line(page.joined(page.check(True), "clean", style="green"))
+        return
+    rows = [
+        (page.check(False), page.plain(kind.value, "red"), page.plain(place), page.message(detail))
+        for kind, place, detail in report.findings.shown
+    ]
+    page.table(("", "violation", "position", "what is wrong"), rows)
+    total = report.findings.counts.total()
+    if total > len(rows):
+        page.line(f"{page.ellipsis} and {total - len(rows):,} more")
+    page.line("What each violation means: docs/verify.md")
 
 
 def _show(report: Report) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 
 from schemas import ShapeError
@@ -52,10 +52,7 @@ def play(
     processors: Callable[[], Sequence[Processor]] = all_processors,
 ) -> Iterator[Json]:
     """Yield the output lines of a scenario.  Raises SettingsError, LineError."""
-    bind_files(settings)
-    with tempfile.TemporaryDirectory(prefix="headrace-play-") as folder, ExitStack() as stack:
-        scenario = Scenario(settings, Path(folder), processors)
-        stack.callback(scenario.close)
+    with open_scenario(settings, processors) as scenario:
         count = 0
         for number, text in enumerate(lines, 1):
             if not text.strip():
@@ -63,6 +60,20 @@ def play(
             for output in scenario.line(number, text):
                 count += 1
                 yield {"n": count, "input": number, **output}
+
+
+@contextmanager
+def open_scenario(
+    settings: Settings, processors: Callable[[], Sequence[Processor]] = all_processors
+) -> Iterator[Scenario]:
+    """Begin a run.  Raises SettingsError."""
+    bind_files(settings)
+    with tempfile.TemporaryDirectory(prefix="headrace-play-") as folder:
+        scenario = Scenario(settings, Path(folder), processors)
+        try:
+            yield scenario
+        finally:
+            scenario.close()
 
 
 class Scenario:

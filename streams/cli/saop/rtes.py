@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import click
 
-from streams.cli import lists
+from streams.cli import common, lists, text
+from streams.settings import Settings
 
 _CALL = lists.columns(
     *("call_id", "tool", "task_id", "status", "duration_ms"),
     *("invoked_sequence", "completed_sequence", "flags"),
 )
-_EVENT = lists.columns("sequence", "recorded_at", "type", "payload", "event_id")
 _REJECTION = lists.columns(
     "at", "verdict", "rule", "type", "event_id", "first_sequence", "figures", "cause"
 )
@@ -20,15 +21,35 @@ _REJECTION = lists.columns(
 
 @click.command("events")
 @click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
+@click.option("--type", metavar="TYPE", help="Only events of this type.")
+@click.option("--task", "task_id", metavar="ID", help="Only events of this task.")
 @lists.options
 def events(**params: Any) -> None:
-    """Show the events of a session, by sequence.
+    """Show the events of a session by number, one line each.
+
+    Chunks of a thought that follow each other are one line.
 
     \b
     Example:
-      headrace rtes events --session s-9
+      headrace rtes events --session s-9 --type TASK_TRANSITION
     """
-    lists.show("/v1/rtes/events", _EVENT, **params)
+    answer = common.ask("/v1/rtes/events", common.query_of(params), Settings.load())
+    text.show(answer, _show_events, pipe=None)
+
+
+def _show_events(answer: Any, page: text.Page) -> None:
+    from streams.cli.line_text import LineJoiner
+    from streams.protocols.saop.rtes.event_lines import recorded_line
+
+    lines = LineJoiner(page)
+    for event in answer["items"]:
+        lines.add(recorded_line(event), _ms(event["recorded_at"]))
+    lines.flush()
+    page.more(len(answer["items"]), answer["next"])
+
+
+def _ms(time: str) -> int:
+    return round(datetime.fromisoformat(time).timestamp() * 1000)
 
 
 @click.command("calls")
@@ -55,4 +76,27 @@ def rejections(**params: Any) -> None:
     Example:
       headrace rtes rejections --session s-9 --after rtes.raw/0/3
     """
-    lists.show("/v1/rtes/rejections", _REJECTION, **params)
+    answer = common.ask("/v1/rtes/rejections", common.query_of(params), Settings.load())
+    text.show(answer, _show_rejections, _pipe_rejections)
+
+
+def _show_rejections(answer: Any, page: text.Page) -> None:
+    from streams.protocols.saop.rtes.event_lines import rejection_reason
+
+    rows = [
+        (
+            page.time(each["at"]),
+            page.plain(each["type"]),
+            page.verdict(each["verdict"]),
+            page.plain(each["rule"]),
+            page.message(rejection_reason(each)),
+        )
+        for each in answer["items"]
+    ]
+    page.table(("time", "type", "verdict", "rule", "reason"), rows)
+    page.more(len(rows), answer["next"])
+
+
+def _pipe_rejections(answer: Any) -> None:
+    lists.show_items(_REJECTION, answer["items"])
+    lists.show_next(answer["next"])

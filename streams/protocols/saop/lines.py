@@ -1,4 +1,4 @@
-"""One line for each record of SAOP's topics; `rtes.lines` has those of RTES."""
+"""One line for each record of the topics of SAOP and RTES."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.api.lines import Line, LineOf, Sign, count_of, one_line, parts, short, verdict_line
-from streams.protocols.saop.rtes.lines import RTES_LINES
+from streams.protocols.saop.rtes.event_lines import recorded_line, rejection_line, sent_line
 from topology import saop as topics
+from topology.core import RTES_RAW
 
 Json = Mapping[str, Any]
 
@@ -95,7 +96,9 @@ def _rewind_logged(value: Json) -> Line:
 
 
 LINES: Mapping[str, LineOf] = {
-    **RTES_LINES,
+    RTES_RAW.name: sent_line,
+    topics.RTES_EVENTS.name: recorded_line,
+    topics.RTES_REJECTIONS.name: rejection_line,
     topics.SAOP_TASKS.name: _task,
     topics.SAOP_TURNS.name: _turn,
     topics.SAOP_VERDICTS.name: _verdict,

@@ -81,6 +81,8 @@ def check_lines(text: str) -> None:
         "saop audit",
         "rtes calls --session s",
         "rtes rejections --session s",
+        "rtes rejections --session s --text --wide",
+        "rtes calls --session s --text --wide",
         f"asap task {ID}",
         "asap tasks",
         f"asap events {ID} --at 1",

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.api.lines import Line, Sign
-from streams.cli import common
-from streams.cli.record_lines import LINES, MAX_TEXT, clock_time, joined, line_text, record_line
+from streams.cli.line_text import MAX_TEXT, clock_time, joined, line_text
+from streams.cli.record_lines import LINES, record_line
 from streams.engine.records import LogRecord
 from streams.play.scenario import play
 from streams.settings import Settings
@@ -40,7 +40,7 @@ EXAMPLES = {
 
 def text_of(topic: str, value: Any) -> str:
     """Return what `tail` prints of a record, behind time and place."""
-    return common.printable(line_text(LINES[topic](value)))
+    return line_text(LINES[topic](value))
 
 
 def is_inert(text: str) -> bool:
@@ -195,7 +195,7 @@ def record(topic: str, value: bytes | None = b"v", **more: Any) -> LogRecord:
 @pytest.mark.parametrize("value", [HOSTILE, None, {"raw_base64": "AG5v"}, [HOSTILE]])
 def test_a_record_that_cannot_be_decoded_is_shown_as_it_is(value: Any) -> None:
     line = record_line(topics.BY_NAME["rtes.events"], record("rtes.events"), value)
-    text = common.printable(line_text(line))
+    text = line_text(line)
     assert text
     assert is_inert(text)
 

@@ -9,6 +9,7 @@ import pytest
 
 from streams.cli.tail import JsonPrinter
 from streams.cli.tail_lines import LinePrinter
+from streams.cli.text import Page
 from streams.engine.records import LogRecord
 from streams.log.tail import Observation
 from topology.apc import APC_DECISIONS
@@ -31,7 +32,7 @@ def pulse(sequence: int) -> Observation:
 
 
 def test_chunks_that_follow_each_other_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = LinePrinter(RTES_EVENTS)
+    printer = LinePrinter(RTES_EVENTS, Page())
     for observation in (chunk(1, "I should "), chunk(2, "read."), pulse(3), chunk(4, "Yes.")):
         printer.add(observation)
     assert capsys.readouterr().out.splitlines() == [
@@ -44,7 +45,7 @@ def test_chunks_that_follow_each_other_are_one_line(capsys: pytest.CaptureFixtur
 
 
 def test_chunks_of_two_turns_are_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = LinePrinter(RTES_EVENTS)
+    printer = LinePrinter(RTES_EVENTS, Page())
     printer.add(chunk(1, "One."))
     printer.add(chunk(2, "Two.", turn=4))
     assert "turn 3  ┃ One." in capsys.readouterr().out
@@ -53,7 +54,7 @@ def test_chunks_of_two_turns_are_two_lines(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_thought_without_end_is_printed_in_pieces(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = LinePrinter(RTES_EVENTS)
+    printer = LinePrinter(RTES_EVENTS, Page())
     for sequence in range(1, 600):
         printer.add(chunk(sequence, "x"))
     assert len(capsys.readouterr().out.splitlines()) == 2
@@ -63,7 +64,7 @@ def test_other_records_have_their_position(capsys: pytest.CaptureFixture[str]) -
     decay = {"blocked": False, "reasons": [], "effectiveness_score": 0.5, "transfer_count": 16}
     value = {"protocol_id": "px", "decay": decay}
     record = LogRecord("acme.apc.decisions", 1, 4, 20, b"px", b"v")
-    LinePrinter(APC_DECISIONS).add(Observation(record, value))
+    LinePrinter(APC_DECISIONS, Page()).add(Observation(record, value))
     assert capsys.readouterr().out == (
         "00:00:00.020  acme.apc.decisions/1/4  px       recovered    effectiveness 0.5;"
         " 16 transfers\n"

@@ -54,6 +54,19 @@ def test_a_spoiled_log(played: Played) -> None:
     assert answer.stdout.splitlines()[-1] == "found: 1 row_missing"
 
 
+def test_for_people(played: Played) -> None:
+    lines = verify("--text").stdout.splitlines()
+    assert lines[0].split() == ["verified", "count"]
+    assert lines[-1] == "✔ clean"
+    key = list(played.places(ASAP_TASKS))[-1][2].key
+    for tp, offset, record in list(played.places(ASAP_TASKS)):
+        if record.key == key:
+            played.put(tp, offset, None)
+    lines = verify("--text").stdout.splitlines()
+    assert [line.split()[:2] for line in lines if "row_missing" in line] == [["✖", "row_missing"]]
+    assert lines[-1] == "What each violation means: docs/verify.md"
+
+
 def test_for_machines(played: Played, tmp_path: Path) -> None:
     answer = verify("--json", "--scratch", str(tmp_path))
     report = json.loads(answer.stdout)

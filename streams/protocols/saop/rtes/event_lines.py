@@ -1,4 +1,7 @@
-"""One line for each record of RTES: thoughts, tool calls, pulses and transitions."""
+"""Lines of RTES events: thoughts, tool calls, pulses and transitions.
+
+Commands that ask a gateway import this, so it imports neither schemas nor topology.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from streams.api.lines import Line, LineOf, Sign, duration, one_line, parts, short, verdict_line
-from topology.core import RTES_RAW
-from topology.saop import RTES_EVENTS, RTES_REJECTIONS
+from streams.api.lines import Line, Sign, duration, one_line, parts, short, verdict_line
 
 Json = Mapping[str, Any]
 
@@ -78,11 +79,13 @@ def _event(event: Json) -> Line:
     return Line(who=payload["type"], text=text)
 
 
-def _sent(event: Json) -> Line:
+def sent_line(event: Json) -> Line:
+    """Return the line of an event as it was sent."""
     return replace(_event(event), what=f"session {short(event['session_id'])}", stream=())
 
 
-def _recorded(event: Json) -> Line:
+def recorded_line(event: Json) -> Line:
+    """Return the line of a recorded event: session and number stand in place of the position."""
     line = _event(event)
     masked = event["masked_arguments"]
     notes = [*event["flags"], *([f"{masked} masked"] if masked else [])]
@@ -94,7 +97,8 @@ def _recorded(event: Json) -> Line:
     )
 
 
-def _rejection(value: Json) -> Line:
+def rejection_line(value: Json) -> Line:
+    """Return the line of a duplicate or refused event."""
     return verdict_line(
         value["type"] or "event",
         parts(f"session {short(value['session_id'])}", short(value["event_id"])),
@@ -112,10 +116,3 @@ def rejection_reason(value: Json) -> str:
     if first is None:
         return message
     return f"{message}; first recorded as #{first}" if message else f"recorded before as #{first}"
-
-
-RTES_LINES: Mapping[str, LineOf] = {
-    RTES_RAW.name: _sent,
-    RTES_EVENTS.name: _recorded,
-    RTES_REJECTIONS.name: _rejection,
-}
