@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from topology import processors, topics
-from topology.core import RTES_RAW
+from topology.core import AUDIT_REDRIVES, RTES_RAW
 from topology.declarations import Topic, TopicKind
 from topology.topics import full_name
 
@@ -87,6 +87,8 @@ def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
             permissions.append(Permission(role, *transactions))
         case Role.GATEWAY:
             permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
+            redrive = (Resource.TRANSACTIONAL_ID, Pattern.LITERAL, f"{workers_group}-redrive")
+            permissions.append(Permission(role, *redrive, (Operation.WRITE,)))
         case Role.OPERATOR:
             permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
             permissions.append(Permission(role, *transactions))
@@ -135,7 +137,7 @@ def _writes(role: Role, topic: Topic) -> bool:
         case Role.SERVICE:
             return bool(processors.writers_of(topic)) or topic.kind is TopicKind.DEAD_LETTER
         case Role.GATEWAY:
-            return topic.kind is TopicKind.COMMAND or topic is RTES_RAW
+            return topic.kind is TopicKind.COMMAND or topic in (RTES_RAW, AUDIT_REDRIVES)
         case Role.AGENT:
             return topic.kind is TopicKind.COMMAND and not topic.operators_only
         case Role.READER:

@@ -74,6 +74,7 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),
     Code("node_ambiguous", 409, "Several sessions use the id of that node: `candidates`."),
     Code("as_of_undecided", 409, "The view has not seen yet what was decided up to `as_of`."),
+    Code("redrive_taken", 409, "Another redrive of dead letters has begun, and takes over."),
     Code(
         "command_gone", 410, "A command that the state at `as_of` is made of is not kept any more."
     ),

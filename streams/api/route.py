@@ -99,9 +99,13 @@ class Query(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """A computation on the body alone.  answer: raises InvalidInput."""
+    """A computation on the body.  answer: raises InvalidInput.
+
+    asks_kafka: it reads or writes the log; while Kafka does not answer it is refused at once.
+    """
 
     answer: Callable[[Call], Any]
+    asks_kafka: bool = False
 
 
 class AwaitOutcome(NamedTuple):

@@ -6,21 +6,28 @@ from collections.abc import Mapping
 
 from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
-from streams.gateway import host_responses
+from streams.gateway import dead_letter_responses, host_responses
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
 from streams.gateway.thing_responses import RESPONSES as THING_RESPONSES
 from streams.protocols.queries import QUERIES
 
-DESCRIPTIONS: tuple[Description, ...] = tuple(side.description() for side in QUERIES)
-_HOST_IDS: Mapping[str, PathId] = {
-    "name": PathId("apc-packet"),
-    "node": PathId("apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730"),
-    "trace_id": PathId("sess-01"),
-}
+HOST = Description(
+    tags={**host_responses.TAGS, **dead_letter_responses.TAGS},
+    ids={
+        "name": PathId("apc-packet"),
+        "node": PathId("apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730"),
+        "trace_id": PathId("sess-01"),
+        "topic": PathId("apc.packets"),
+        "partition": PathId("0"),
+        "offset": PathId("17"),
+    },
+    bodies=(dead_letter_responses.BODY,),
+)
+"""What the gateway adds beside the protocols."""
+DESCRIPTIONS: tuple[Description, ...] = (*(side.description() for side in QUERIES), HOST)
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {
-    **{name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()},
-    **_HOST_IDS,
+    name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()
 }
 ALL_HTTP_RULES: tuple[Code, ...] = tuple(
     sorted(
@@ -39,5 +46,6 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "Placed": Placed,
     **host_responses.RESPONSES,
     **THING_RESPONSES,
+    **dead_letter_responses.RESPONSES,
 }
 """The shapes of all responses, by the names that the route table uses."""

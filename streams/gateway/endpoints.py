@@ -85,7 +85,9 @@ async def _dispatch(gateway: Gateway, matched: MatchedRoute, request: Request) -
                     gateway, replacement.wait, read_headers(request), response
                 )
             return make_response(response)
-        case Compute(answer):
+        case Compute(answer, asks_kafka):
+            if asks_kafka:
+                require_broker(gateway)
             body = await _read_json(gateway, request)
             call = _make_call(gateway, matched, None, body)
             return await _respond_in_thread(gateway, lambda: Response(200, answer(call)))

@@ -12,7 +12,6 @@ from fastapi.openapi.utils import get_openapi
 
 from streams.api.media import JSON_TYPE
 from streams.api.openapi import Json, json_response, problem_responses, ref
-from streams.gateway import host_responses
 from streams.gateway.descriptions import DESCRIPTIONS
 from streams.gateway.openapi import registry
 from streams.gateway.openapi.operation import operation, query_parameter
@@ -24,7 +23,6 @@ from streams.settings import Settings
 TITLE = "headrace"
 _TAGS = {
     **{tag: about for each in DESCRIPTIONS for tag, about in each.tags.items()},
-    **host_responses.TAGS,
     registry.TAG: "The schemas of all records, as a schema registry has them; read only.",
     "service": "The gateway itself.",
 }

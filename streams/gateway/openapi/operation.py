@@ -65,8 +65,9 @@ def _list_error_statuses(route: Route) -> tuple[int, ...]:
             from_kafka = route.reads or route.action.asks_kafka
             unavailable = (503,) if from_kafka else ()
             return tuple(sorted({*named, *states, *route.errors, 422, *unavailable, *waits}))
-        case Compute():
-            return _BODY_ERRORS
+        case Compute(asks_kafka=asks_kafka):
+            unavailable = (503,) if asks_kafka else ()
+            return (*sorted({*route.errors, *_BODY_ERRORS}), *unavailable)
         case SyncCommand():
             faults = _BODY_ERRORS if route.body is not None else (422,)
             return (*sorted({*named, 409, *faults}), 503, 504)

@@ -82,7 +82,7 @@ class Selection(NamedTuple):
 
     def check(self) -> None:
         """Raise UsageError for a topic that has no dead letters."""
-        known = {source.name for source in _SOURCES.values()}
+        known = {source.name for source in SOURCES.values()}
         for name in sorted(self.topics - known):
             names = ", ".join(sorted(known))
             raise UsageError(f"{name} has no dead letters", advice=f"Those have: {names}.")
@@ -99,7 +99,7 @@ class Selection(NamedTuple):
         )
 
 
-_SOURCES = {
+SOURCES = {
     dead: next(t for t in topics.ALL if t.is_input and f"{t.name}.dlq" == dead.name)
     for dead in TOPICS
 }
@@ -114,13 +114,20 @@ def dead_letters(
     done: the positions of those that were sent back.
     """
     selection.check()
-    for dead, source in _SOURCES.items():
+    for dead, source in SOURCES.items():
         if selection.topics and source.name not in selection.topics:
             continue
         for record in read(log, dead, prefix):
             dead_letter = _to_letter(record, source)
             if selection.takes(dead_letter):
-                yield _with_standing(dead_letter, record, log, selection, done)
+                yield _with_standing(dead_letter, record, log, selection.again, done)
+
+
+def dead_letter_of(
+    log: Log, topic: Topic, record: Record, done: Collection[str], again: bool = False
+) -> DeadLetter:
+    """Return the dead letter that a record of a dead letter topic is, with its status."""
+    return _with_standing(_to_letter(record, SOURCES[topic]), record, log, again, done)
 
 
 def _to_letter(record: Record, topic: Topic) -> DeadLetter:
@@ -146,7 +153,7 @@ def _to_letter(record: Record, topic: Topic) -> DeadLetter:
 
 
 def _with_standing(
-    dead_letter: DeadLetter, record: Record, log: Log, selection: Selection, done: Collection[str]
+    dead_letter: DeadLetter, record: Record, log: Log, again: bool, done: Collection[str]
 ) -> DeadLetter:
     """Return the dead letter with the first reason that prevents sending it."""
     if dead_letter.place in done:
@@ -155,7 +162,7 @@ def _with_standing(
         return dead_letter._replace(standing=RedriveStatus.MASKED)
     if not dead_letter.source:
         return dead_letter._replace(standing=RedriveStatus.NO_RECORD)
-    if not selection.again and header(record, REDRIVEN_FROM) is not None:
+    if not again and header(record, REDRIVEN_FROM) is not None:
         return dead_letter._replace(standing=RedriveStatus.FAILED_AGAIN)
     if header(record, OVERSIZE) is not None:
         original = _read_original(log, dead_letter.source)

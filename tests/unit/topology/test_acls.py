@@ -102,7 +102,11 @@ def test_groups_and_transactions_are_those_that_the_code_uses() -> None:
     transactions = (Pattern.PREFIXED, "headrace-", (WRITE,))
     assert groups == {
         Role.SERVICE: {(Pattern.LITERAL, "headrace", (READ,)), transactions, reader},
-        Role.GATEWAY: {(Pattern.LITERAL, "headrace", (Operation.DESCRIBE,)), reader},
+        Role.GATEWAY: {
+            (Pattern.LITERAL, "headrace", (Operation.DESCRIBE,)),
+            (Pattern.LITERAL, "headrace-redrive", (WRITE,)),
+            reader,
+        },
         Role.AGENT: {(Pattern.PREFIXED, "summit-agent.", (READ,)), reader},
         Role.READER: {reader},
         Role.OPERATOR: {
