@@ -170,7 +170,7 @@ def _merge(first: Step, second: Step) -> Step:
         after=second.after,
         verdict=ruling.verdict,
         rule=ruling.rule,
-        message=ruling.message,
+        message=ruling.message or second.message or first.message,
         fact=first.fact or second.fact,
         principal=first.principal or second.principal,
     )

@@ -13,10 +13,13 @@ from streams.protocols.sap.queries.rows import end_key, refused_key, refused_pre
 from streams.protocols.sap.queries.tasks import task_key
 from streams.protocols.sap.verdicts import REFUSED
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.point import cause_position
 from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step
 from streams.replay.fold.fold import Row, visible_members
 from streams.views.keys import key, number_at_end, position_at_end
+from streams.views.positions import Position
+from streams.views.reads import RowReader
 from topology.declarations import Topic
 from topology.machines.sap_task import MACHINE
 from topology.sap import SAP_ACKS, SAP_CACHE, SAP_OUTCOMES, SAP_TASK_STATES, SAP_VERDICTS, sap_key
@@ -31,7 +34,7 @@ def task(query: AsOfQuery) -> Rows:
     row_key = key("sap task", task_id)
     (stored,) = query.view.get_many([row_key])
     live = None if stored is None else value_of(SAP_TASK_STATES, stored)
-    steps = _steps(query, task_id, live)
+    steps = task_steps(query.view, query.prefix, task_id, live)
     count = query.until(steps)
     rows: Rows = dict.fromkeys(step.row for step in steps[count:])
     row = _fold_task(query, steps[:count], sap_key(task_id))
@@ -61,38 +64,44 @@ def _fold_task(query: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row | N
     return row
 
 
-def _steps(query: AsOfQuery, task_id: str, live: Row | None) -> list[Step]:
-    """Return the steps by time, each outcome after the step that caused it."""
+def task_steps(view: RowReader, prefix: str, task_id: str, live: Row | None) -> list[Step]:
+    """Return the facts of a task by time, each outcome after the step that caused it.
+
+    prefix: of topic names.  live: the row of the task in this view, if it has one.
+    """
     steps = [
-        *_facts(query, SAP_ACKS, key("sap ack", task_id)),
-        *_facts(query, SAP_VERDICTS, key("sap verdict", task_id)),
+        *_facts(view, prefix, SAP_ACKS, key("sap ack", task_id)),
+        *_facts(view, prefix, SAP_VERDICTS, key("sap verdict", task_id)),
     ]
     steps.sort(key=lambda step: step.at)
-    for row_key, row in query.view.scan(key("sap outcome", task_id)):
-        _insert(steps, query, row_key, value_of(SAP_OUTCOMES, row), live)
+    for row_key, row in view.scan(key("sap outcome", task_id)):
+        _insert(steps, row_key, value_of(SAP_OUTCOMES, row), live)
     return steps
 
 
-def _facts(query: AsOfQuery, topic: Topic, prefix: bytes) -> list[Step]:
-    """Return the facts of a topic as steps, in the order of their partition."""
+def _facts(view: RowReader, prefix: str, topic: Topic, rows: bytes) -> list[Step]:
+    """Return the facts of a topic as steps, in the order of their partition.
+
+    rows: what the keys of their rows begin with.
+    """
     steps = []
-    for row_key, row in query.view.scan(prefix):
+    for row_key, row in view.scan(rows):
         _, partition, offset = position_at_end(row_key)
         fact = value_of(topic, row)
-        caused = query.caused(fact["position"]) if topic is SAP_ACKS else ()
-        positions = (query.position_of(topic, partition, offset), *caused)
+        caused = cause_position(fact["position"]) if topic is SAP_ACKS else None
+        place = Position(prefix + topic.name, partition, offset)
+        positions = (place,) if caused is None else (place, caused)
         steps.append(Step(fact["at"], positions, topic, fact, row_key))
     return sorted(steps, key=lambda step: step.places[0])
 
 
-def _insert(
-    steps: list[Step], query: AsOfQuery, row_key: bytes, outcome: Any, live: Row | None
-) -> None:
+def _insert(steps: list[Step], row_key: bytes, outcome: Any, live: Row | None) -> None:
     """Insert an outcome after its cause.
 
     Only an outcome of a deadline's timer has no other step as its cause; it ends the task.
     """
-    caused = query.caused(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
+    cause = cause_position(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
+    caused = () if cause is None else (cause,)
     causes = [n for n, step in enumerate(steps) if set(caused) & set(step.places)]
     if causes:
         at, index = steps[causes[-1]].at, causes[-1] + 1
@@ -110,7 +119,9 @@ def cached(query: AsOfQuery) -> Rows:
         record = value_of(SAP_CACHE, row)
         stored = [
             step
-            for step in _facts(query, SAP_VERDICTS, key("sap verdict", record["taskId"]))
+            for step in _facts(
+                query.view, query.prefix, SAP_VERDICTS, key("sap verdict", record["taskId"])
+            )
             if (step.value["verdict"], step.value["version"]) == (_STORED, number_at_end(row_key))
         ]
         if not query.until(stored[:1]):

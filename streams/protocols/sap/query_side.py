@@ -10,6 +10,7 @@ from streams.api.query_side import QuerySide
 from streams.protocols.sap import routes
 from streams.protocols.sap.lines import LINES
 from streams.protocols.sap.queries.rows import FOLLOWED, TASK_WORK
+from streams.protocols.sap.things import THINGS
 from streams.protocols.sap.verdicts import VERDICT_FACTS, cache_figures
 from streams.views.keys import key
 from streams.views.service.search import SearchedRows
@@ -33,6 +34,7 @@ SAP = QuerySide(
     routes=routes.ROUTES,
     responses=_responses,
     description=_description,
+    things=THINGS,
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(TASK_WORK,),

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from streams.gateway.thing_responses import TraceThings
-from tests.unit.routes.test_things import Json, Story
+from tests.unit.routes.stories import Json, Story, lines_of
 
 TRACE = "a7f5d5b2-13a8-4a0d-9ba2-6b1e3c6f9d11"
 
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    played = Story("lineage-graph", tmp_path_factory.mktemp("story"))
+    played = Story(lines_of("lineage-graph"), tmp_path_factory.mktemp("story"))
     yield played
     played.scenario.close()
 

@@ -89,7 +89,7 @@ def _command(ack: Json, value: Any, row: Json | None, task: TaskAggregate | None
     command = {
         name: ack[name] for name in ("position", "subject", "at", "verdict", "rule", "reason")
     }
-    command["checks"] = list(_checks(ack, envelope, row))
+    command["checks"] = list(command_checks(ack, envelope, row))
     command["warnings"] = ack["warnings"]
     if ack["rule"] == rules.ACCEPTED.code and task is not None and envelope is not None:
         command["accepted"] = ack["accepted"]
@@ -97,7 +97,7 @@ def _command(ack: Json, value: Any, row: Json | None, task: TaskAggregate | None
     return command
 
 
-def _checks(ack: Json, envelope: Json | None, row: Json | None) -> Iterator[Json]:
+def command_checks(ack: Json, envelope: Json | None, row: Json | None) -> Iterator[Json]:
     """Return all checks in order, each with its result as far as the recorded rule shows it."""
     rule = ack["rule"]
     names = [SHAPE, *_names(ack["subject"], envelope, row)]

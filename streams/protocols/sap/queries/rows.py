@@ -5,6 +5,7 @@
 | sap task, task                               | SapTaskState as on its topic                   |
 | sap sent, partition, offset                  | SapTask as on `sap.tasks`, valid or not        |
 | sap ack, task, when                          | SapAck as on its topic                         |
+| sap signal, signalId                         | the task of the first accepted one with the id |
 | sap outcome, task, seq                       | SapResult as on `sap.outcomes`                 |
 | sap end, task                                | key of the outcome that closed it              |
 | sap verdict, task, when                      | SapCacheVerdict as on its topic                |
@@ -94,6 +95,10 @@ def _acks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in acks:
         when = (value["at"], record.partition, record.offset)
         rows[key("sap ack", _name(record), *when)] = record.value
+        if (value["subject"], value["verdict"]) == ("SIGNAL", "accepted"):
+            signal_row = key("sap signal", value["messageId"].lower())
+            if rows.read(signal_row) is None:
+                rows[signal_row] = _name(record).encode()
 
 
 def _outcomes(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
