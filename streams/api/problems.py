@@ -62,12 +62,20 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("token_unknown", 401, "Nobody has that token, or not any more."),
     Code("role_missing", 403, "The token has not the role that the route needs."),
     Code("origin_foreign", 403, "A web page from elsewhere asks a gateway without tokens."),
+    Code(
+        "topic_internal", 403, "Records of that topic are for processors, or may contain secrets."
+    ),
     Code("not_found", 404, "Nothing has that id."),
     Code("path_unknown", 404, "There is no such path."),
     Code(
         "node_unknown",
         404,
         "No edge names that node, or nothing is known of it.",
+    ),
+    Code(
+        "record_unknown",
+        404,
+        "No record is there: there never was one, or it was compacted or aborted.",
     ),
     Code("method_not_allowed", 405, "The path takes other methods, which `Allow` names."),
     Code("request_timeout", 408, "The body did not come in time."),
@@ -78,11 +86,13 @@ HTTP_RULES: tuple[Code, ...] = (
     Code(
         "command_gone", 410, "A command that the state at `as_of` is made of is not kept any more."
     ),
+    Code("record_expired", 410, "The record is not kept any more."),
     Code("cursor_expired", 410, "What comes after the cursor is not kept any more."),
     Code("too_large", 413, "The body, a record or the number of values is above its limit."),
     Code("media_type", 415, "The body is neither `application/json` nor JSON lines."),
     Code("host_foreign", 421, "A gateway without tokens is asked by a host other than its own."),
     Code("query_value", 422, "A query parameter is unknown, missing, repeated or not allowed."),
+    Code("not_a_fact", 422, "The record is no fact, so nothing is to be proven of it."),
     Code("as_of_ahead", 422, "`as_of` lies in the future, or beyond the end of the log."),
     Code("as_of_unsupported", 422, "Things of that kind are only shown as they are now."),
     Code("too_many_requests", 429, "The principal has too many requests or streams at once."),

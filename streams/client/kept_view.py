@@ -12,6 +12,7 @@ from streams.api.route import Call, Query
 from streams.engine.log import Log
 from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.errors import HeadraceError, StateLocked, UsageError
+from streams.routes.own_process import state_of_own_view
 from streams.routes.past import as_of_call
 from streams.routes.table import MatchedRoute, NoRoute, check_after, find, match_request
 from streams.settings import Settings
@@ -70,6 +71,7 @@ class KeptView:
                 request.ids,
                 request.params,
                 log=self._log,
+                process=state_of_own_view(view, self._log, self._settings.prefix, self._clock),
             )
             return action.answer(as_of_call(call, request, self._log))
 

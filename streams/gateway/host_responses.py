@@ -10,11 +10,15 @@ from pydantic import Field
 from schemas.rules import Stage, Where
 from streams.gateway.responses import (
     Count,
+    Json,
+    Position,
     ResponseModel,
     ResponseShape,
     Time,
     ViewReadiness,
 )
+from streams.ops.audit.seals import RecordsMatch, Signature
+from streams.verify.derivation import Outcome
 from topology.declarations import TopicKind
 
 From = Field(alias="from")
@@ -114,11 +118,126 @@ class Service(ResponseModel):
     caller: ServiceCaller | None
 
 
+class WrittenSchema(ResponseModel):
+    """The schema that a value was written with."""
+
+    id: Count
+    name: str
+
+
+class ListedRecord(ResponseModel):
+    """A record without its value.  size: bytes of the value.  headers: the last of each name."""
+
+    position: Position
+    topic: str
+    partition: Count
+    offset: Count
+    timestamp: Time
+    key: str | None
+    headers: dict[str, Json]
+    size: Count
+    schema_: Annotated[WrittenSchema | None, Field(alias="schema")]
+
+
+class RecordPage(ResponseModel):
+    """A page of a partition.  next: `from` of the next page."""
+
+    items: list[ListedRecord]
+    next: Count | None
+
+
+class LoggedRecord(ListedRecord):
+    """A record as it lies on the log.
+
+    value: the protocol's JSON; `{"raw_base64"}` of what no schema decodes, `{"text"}` of a masked
+    dead letter, null of a withdrawal.  value_base64: only with `bytes=true`.
+    """
+
+    value: Json
+    value_base64: str | None = None
+
+
+class Rederived(ResponseModel):
+    """The outcome of deriving a fact again, by the checks of `headrace verify`.
+
+    not_derivable: its command is gone, or its rule depends on earlier facts, rows or settings.
+    """
+
+    outcome: Outcome
+    detail: str
+
+
+class Sealed(ResponseModel):
+    """A checkpoint over a fact.  from, to: the offsets that it adds, `to` exclusive.
+
+    signature: `not_checked` without a public key; `invalid` too if the records between these
+    offsets are not those that were signed.  records: the result of hashing them again.
+    """
+
+    sequence: Count
+    from_: Annotated[Count, From]
+    to: Count
+    at: Time
+    key_id: str
+    signature: Signature
+    records: RecordsMatch
+
+
+class Proof(ResponseModel):
+    """A proof of one fact, computed when it was asked for."""
+
+    position: Position
+    recorded: bool
+    rederived: Rederived
+    sealed: Sealed | None
+    receipt: str | None
+
+
+class AuditedPartition(ResponseModel):
+    """A partition of facts.  sealed_to: the first offset that no checkpoint covers."""
+
+    topic: str
+    partition: Count
+    sealed_to: Count | None
+    end: Count
+    unsealed: Count
+    sealed_at: Time | None
+    key_id: str | None
+    signature: Signature | None
+
+
+class AuditedRedrive(ResponseModel):
+    """A dead letter that was sent again.  position: of this record on `audit.redrives`."""
+
+    position: Position
+    redrive_id: str
+    dead_letter: Position
+    source: str
+    topic: str
+    record_key: str | None
+    value_sha256: str
+    code: str
+    operator: str
+    reason: str | None
+    at: Time
+
+
+class Audit(ResponseModel):
+    """The partitions that checkpoints cover, and the newest 100 redrives, the latest first."""
+
+    partitions: list[AuditedPartition]
+    redrives: list[AuditedRedrive]
+
+
 RESPONSES: Mapping[str, ResponseShape] = {
     "MachinePage": MachinePage,
     "StateMachine": StateMachine,
     "RulePage": RulePage,
     "LogOffsets": LogOffsets,
+    "RecordPage": RecordPage,
+    "LoggedRecord": LoggedRecord,
+    "Proof": Proof,
+    "Audit": Audit,
 }
 """The shapes of the responses of this host's routes, by the names that the route table uses."""
 TAGS: Mapping[str, str] = {
@@ -127,5 +246,7 @@ TAGS: Mapping[str, str] = {
     "log": "The topics on Kafka, and how far they are read.",
     "things": "One thing of any protocol, by its node of the lineage graph.",
     "traces": "All things of a trace.",
+    "records": "Records as they lie on the log. Topics are named with or without the prefix.",
+    "audit": "How far the facts are sealed by signed checkpoints.",
 }
 """Descriptions of the tags of these routes."""

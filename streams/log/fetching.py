@@ -27,10 +27,12 @@ def records_of(log: Log) -> Callable[[str], Record | None]:
     return fetch
 
 
-def read_offsets(log: Log, tp: TopicPartition, offsets: Iterable[int]) -> Iterator[Record]:
+def read_offsets(
+    log: Log, tp: TopicPartition, offsets: Iterable[int], patience_s: float = PATIENCE_S
+) -> Iterator[Record]:
     """Read the existing ones of these records with one reader.
 
-    Raises BrokerUnavailable when the log returns nothing for PATIENCE_S.
+    Raises BrokerUnavailable when the log returns nothing for `patience_s`.
     """
     pending = sorted(set(offsets))
     start, end = log.starts([tp])[tp], log.high_watermarks([tp])[tp]
@@ -40,12 +42,12 @@ def read_offsets(log: Log, tp: TopicPartition, offsets: Iterable[int]) -> Iterat
     with log.reader({tp: pending[0]}) as reader:
         for offset in pending:
             reader.seek(tp, offset)
-            deadline, records = time.monotonic() + PATIENCE_S, list[Record]()
+            deadline, records = time.monotonic() + patience_s, list[Record]()
             while not records and reader.position(tp) <= offset:
                 if time.monotonic() > deadline:
                     raise BrokerUnavailable(
                         f"{tp.topic}/{tp.partition}/{offset} could not be read for"
-                        f" {PATIENCE_S:.0f} s",
+                        f" {patience_s:.0f} s",
                         advice="It has no leader, or a transaction on it is open; try again.",
                     )
                 records = reader.poll(_POLL_S, 1)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
-from streams.log.reading import records
+from streams.log.reading import SILENCE_S, records
 
 _FIRST_WINDOW = 256
 
@@ -25,11 +25,13 @@ def age_of(record: Record) -> Age:
     return Age(record.timestamp, record.topic, record.partition, record.offset)
 
 
-def newest_first(log: Log, tps: Sequence[TopicPartition]) -> Iterator[Record]:
+def newest_first(
+    log: Log, tps: Sequence[TopicPartition], patience_s: float = SILENCE_S
+) -> Iterator[Record]:
     """Yield the committed records of these partitions by time, the newest first.
 
     Reads backwards in windows that grow, so that the first records cost little.
-    Raises BrokerUnavailable.
+    Raises BrokerUnavailable when the log returns nothing at all for `patience_s`.
     """
     starts, upper = log.starts(tps), log.ends(tps)
     pending: list[Record] = []
@@ -37,7 +39,7 @@ def newest_first(log: Log, tps: Sequence[TopicPartition]) -> Iterator[Record]:
     while unread := [tp for tp in tps if upper[tp] > starts[tp]]:
         lower = {tp: max(starts[tp], upper[tp] - window) for tp in unread}
         oldest: dict[TopicPartition, int] = {}
-        for record in records(log, unread, upper, lower):
+        for record in records(log, unread, upper, lower, patience_s):
             pending.append(record)
             oldest.setdefault(TopicPartition(record.topic, record.partition), record.timestamp)
         upper.update(lower)

@@ -29,12 +29,13 @@ def records(
     tps: Sequence[TopicPartition],
     ends: Mapping[TopicPartition, int] | None = None,
     begins: Mapping[TopicPartition, int] | None = None,
+    patience_s: float = SILENCE_S,
 ) -> Iterator[Record]:
     """Read all records below the ends, in order within a partition.
 
     ends: by default the log's current ends.  One may be a high watermark: the reader waits for open
     transactions below it.  begins: by default the log's starts.
-    Raises BrokerUnavailable when the log returns nothing at all for SILENCE_S.
+    Raises BrokerUnavailable when the log returns nothing at all for `patience_s`.
     """
     limits = log.ends(tps) if ends is None else ends
     starts = log.starts(tps) if begins is None else begins
@@ -51,12 +52,12 @@ def records(
             progress = sum(reader.position(tp) for tp in lagging)
             if progress != previous:
                 previous, since = progress, time.monotonic()
-            elif time.monotonic() - since > SILENCE_S:
-                raise _timeout_error(min(lagging))
+            elif time.monotonic() - since > patience_s:
+                raise _timeout_error(min(lagging), patience_s)
 
 
-def _timeout_error(tp: TopicPartition) -> BrokerUnavailable:
+def _timeout_error(tp: TopicPartition, patience_s: float) -> BrokerUnavailable:
     return BrokerUnavailable(
-        f"nothing more of {tp.topic}/{tp.partition} could be read for {SILENCE_S:.0f} s",
+        f"nothing more of {tp.topic}/{tp.partition} could be read for {patience_s:.0f} s",
         advice="It has no leader, or a transaction on it is open; see to it, then try again.",
     )

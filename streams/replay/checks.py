@@ -59,6 +59,9 @@ class FactCheck(NamedTuple):
     id_member: the member that repeats the header `ce_id`.
     answers: returns whether a fact is the verdict on its command.
     promised_on: the topic of the facts that a fact of this one may promise.
+    derived: rules that the check derives from the command and the fact where the fact names them,
+    without noticing that they are missing.
+    relative: the check only compares a fact with earlier ones.
     """
 
     check: Check | None = None
@@ -66,6 +69,8 @@ class FactCheck(NamedTuple):
     id_member: str | None = None
     answers: Callable[[Mapping[str, Any]], bool] = _is_verdict
     promised_on: Topic | None = None
+    derived: frozenset[str] = frozenset()
+    relative: bool = False
 
 
 def codes(rules: Iterable[Rule]) -> frozenset[str]:

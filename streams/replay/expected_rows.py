@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from streams.replay.facts import Fact
-from streams.replay.spill import SpillMap, SpillStore
+from streams.replay.spill import MemorySpill, SpillMap, SpillStore
 from topology.declarations import Table
 
 
@@ -25,7 +25,7 @@ class ExpectedRow(NamedTuple):
 class ExpectedRows:
     """The rows that must exist, in a scratch store.  Tables with a row lifetime are ignored."""
 
-    def __init__(self, scratch: SpillStore) -> None:
+    def __init__(self, scratch: SpillStore | MemorySpill) -> None:
         self._debts = SpillMap(scratch, "owed")
 
     def row(self, table: Table, key: str, fact: Fact) -> None:

@@ -69,7 +69,7 @@ def _merge_by_time(
         tp, topic = TopicPartition(record.topic, record.partition), group[number]
         read = not topic.is_input or record.offset < cut.decided.get(tp, 0)
         settled, cut_off = read and record.offset < cut.before[tp], cut.starts[tp] > 0
-        yield _to_fact(topic, record, settled, cut_off), read
+        yield to_fact(topic, record, settled, cut_off), read
 
 
 def header_text(record: Record, name: str) -> str:
@@ -87,7 +87,8 @@ def _with_sort_keys(
         yield latest, number, record.offset, record
 
 
-def _to_fact(topic: Topic, record: Record, settled: bool, cut_off: bool) -> Fact:
+def to_fact(topic: Topic, record: Record, settled: bool, cut_off: bool) -> Fact:
+    """Decode a fact; see `Fact` for `settled` and `cut_off`."""
     try:
         value = decode(record.value, topic.record or "").value
     except Undecodable:

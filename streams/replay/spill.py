@@ -46,13 +46,34 @@ class SpillStore:
         self._store.close()
 
 
+class MemorySpill:
+    """A byte store in memory, for the few values of a single check."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, bytes | None] = {}
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        self._rows[key] = value
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._rows.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self._rows.get(key) for key in keys]
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Iterate over the rows whose key begins with `prefix`; yield keys without it."""
+        rows = sorted((key, row) for key, row in self._rows.items() if row is not None)
+        return ((key[len(prefix) :], row) for key, row in rows if key.startswith(prefix))
+
+
 class SpillMap:
     """Python values in a scratch store, under a name.
 
     They are pickled: the directory belongs to this process, and nobody else writes to it.
     """
 
-    def __init__(self, scratch: SpillStore, name: str) -> None:
+    def __init__(self, scratch: SpillStore | MemorySpill, name: str) -> None:
         self._scratch = scratch
         self._prefix = name.encode() + b"\0"
 

@@ -12,7 +12,6 @@ from streams.api.route import (
     AwaitOutcome,
     AwaitVerdicts,
     Call,
-    ProcessState,
     Produce,
     Query,
     Refused,
@@ -22,14 +21,13 @@ from streams.api.route import (
 from streams.engine.log import Log
 from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError
-from streams.log.state import SharedState
+from streams.routes.own_process import state_of_own_view
 from streams.routes.past import as_of_call
 from streams.routes.produce import accepted, command_response, sending_of, trace_of
 from streams.routes.table import MatchedRoute, NoRoute, check_after, find, match_request
 from streams.settings import Settings
 from streams.view_store.view import View
 from streams.views.parse import parse_position
-from streams.views.status import ViewStatus
 
 Append = Callable[[Sequence[Output]], Sequence[Record]]
 WAIT_S = 10.0
@@ -92,7 +90,7 @@ class Routes:
             matched.params,
             body,
             log=self.log,
-            process=self._process,
+            process=state_of_own_view(self.view, self.log, self.settings.prefix, self.clock),
         )
         if isinstance(action, SyncCommand):
             return self._run_order(action, call, headers)
@@ -111,15 +109,6 @@ class Routes:
             action.headers(content) if isinstance(action, Query) and action.headers else {}
         )
         return Response(200, content, extra_headers)
-
-    @property
-    def _process(self) -> ProcessState:
-        """Return the state of this view and log; each call reads it anew."""
-        log = SharedState(self.log, self.settings.prefix, every_s=0)
-        return ProcessState(self._view_status, log)
-
-    def _view_status(self) -> ViewStatus:
-        return ViewStatus("ready", self.view.lag(), self.view.applied, self.clock(), None)
 
     def _produce(
         self, action: Produce, matched: MatchedRoute, headers: Mapping[str, str], body: Any

@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from streams.api.route import Produce, Query, ReplaceCommand, Route, SyncCommand
 from streams.protocols.queries import QUERIES
-from streams.routes import dead_letters, declared, graph, log, things, traces
+from streams.routes import dead_letters, declared, graph, log, proofs, records, things, traces
 from streams.views.parse import QueryError, QueryParams
 from streams.views.positions import Position
 from streams.views.query_params import AFTER, AS_OF, FRESH, Parameter
@@ -23,6 +23,8 @@ ROUTES: tuple[Route, ...] = (
     *things.ROUTES,
     *traces.ROUTES,
     *dead_letters.ROUTES,
+    *records.ROUTES,
+    *proofs.ROUTES,
 )
 INPUTS = tuple(
     dict.fromkeys(

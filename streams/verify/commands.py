@@ -56,7 +56,7 @@ class Commands:
     def read(self, bar: Bar) -> None:
         ends = {tp: self._cut.decided[tp] for tp in self._tps}
         for record in records(self._log, self._tps, ends, self._starts):
-            self._records.put(_to_log_record(record), position(record))
+            self._records.put(to_log_record(record), position(record))
             self.counts[self._topics[record.topic].name] += 1
             bar.advance()
 
@@ -65,11 +65,7 @@ class Commands:
         record = self._records.get(place)
         if record is None:
             return None
-        topic = self._topics[record.topic]
-        if record.value is None:
-            return Message(topic, record, {}, b"", False)
-        decoded = decode(record.value, topic.record or "")
-        return Message(topic, record, decoded.value, decoded.body, False)
+        return to_message(self._topics[record.topic], record)
 
     def value(self, place: str) -> Mapping[str, Any] | None:
         """Return the Avro value of the command at a position, for folds."""
@@ -169,12 +165,20 @@ class Commands:
         return (item for item, answer in zip(chunk, answers, strict=True) if answer is None)
 
 
+def to_message(topic: Topic, record: LogRecord) -> Message:
+    """Decode a command.  Raises Undecodable."""
+    if record.value is None:
+        return Message(topic, record, {}, b"", False)
+    decoded = decode(record.value, topic.record or "")
+    return Message(topic, record, decoded.value, decoded.body, False)
+
+
 def is_offset(text: str) -> bool:
     """Return whether a part of a cause is a number that fits into 64 bits."""
     return text.isdecimal() and len(text) <= _MAX_DIGITS
 
 
-def _to_log_record(record: Record) -> LogRecord:
+def to_log_record(record: Record) -> LogRecord:
     return LogRecord(
         record.topic,
         record.partition,

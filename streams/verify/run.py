@@ -15,7 +15,7 @@ from streams.engine.refused_rows import WRITTEN_ONCE
 from streams.errors import HeadraceError, TopicsMismatch
 from streams.protocols.commands import COMMANDS
 from streams.replay import consistent_cut
-from streams.replay.checks import CheckContext, FactCheck
+from streams.replay.checks import CheckContext
 from streams.replay.consistent_cut import FACTS, LiveRows
 from streams.replay.expected_rows import ExpectedRows
 from streams.replay.facts import Fact, read_facts
@@ -24,18 +24,15 @@ from streams.replay.spill import SpillMap, SpillStore
 from streams.replay.violations import ViolationKind, Violations
 from streams.settings import Settings
 from streams.telemetry.progress import progress
-from streams.verify.commands import Commands, CommandVerdict, is_offset
+from streams.verify.commands import Commands, CommandVerdict
+from streams.verify.fact_checks import CHECKS, check_of, derive, identity_problems
 from streams.verify.folds import FoldComparison
 from streams.verify.report import Report
-from topology import topics
 from topology.declarations import Table, Topic
 from topology.tables import BY_NAME
 
-_TIMER = "timer/"
-_NO_CHECK = FactCheck()
-_CHECKS = {topic: check for side in COMMANDS for topic, check in side.checks.items()}
 _PROMISED_ON = {
-    topic.name: check.promised_on for topic, check in _CHECKS.items() if check.promised_on
+    topic.name: check.promised_on for topic, check in CHECKS.items() if check.promised_on
 }
 _ROW_CHECKS = {table: check for side in COMMANDS for table, check in side.row_checks.items()}
 _PARKED = tuple(table for side in COMMANDS for table in side.parked_tables)
@@ -145,7 +142,7 @@ class _Verification:
             return
         self._check_identity(fact)
         value = fact.value
-        if _CHECKS.get(fact.topic, _NO_CHECK).answers(value):
+        if check_of(fact.topic).answers(value):
             self._commands.answer(
                 fact.topic, CommandVerdict(fact.cause, fact.place), self._findings
             )
@@ -160,13 +157,7 @@ class _Verification:
             self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
 
     def _run_check(self, fact: Fact) -> None:
-        rules, value = _CHECKS.get(fact.topic, _NO_CHECK), fact.value or {}
-        if rules.rules is not None and value["rule"] not in rules.rules:
-            message = f"{value['rule']} is none of the rules"
-            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
-        if rules.check is None:
-            return
-        for fault, message in rules.check(fact, self._command_of(fact), self._context):
+        for fault, message in derive(fact, lambda: self._command_of(fact), self._context):
             self._findings.add(fault, fact.place, message)
 
     def _check_tables(self) -> None:
@@ -266,34 +257,8 @@ class _Verification:
         if first is not None:
             message = f"{first} is the same fact, {fact.id}"
             self._findings.add(ViolationKind.REPEATED, fact.place, message)
-        value = fact.value or {}
-        fact_id = value.get(_CHECKS.get(fact.topic, _NO_CHECK).id_member or "", fact.id)
-        if fact_id != fact.id:
-            message = f"its header says that it is {fact.id!r}, its value says {fact_id!r}"
-            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
-        source = self._input_of(fact.cause)
-        if source is None:
-            if not fact.cause.startswith(_TIMER):
-                message = f"its cause is {fact.cause!r}, which is no place of an input"
-                self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
-            return
-        topic, number = source
-        if fact.topic.same_partition and number != fact.partition:
-            message = f"it lies on partition {fact.partition}, its cause on {number}"
-            self._findings.add(ViolationKind.MISPLACED, fact.place, message)
-        cause = value.get("cause") or value.get("position") or fact.cause
-        if cause != fact.cause and not topic.internal:
-            message = f"its header says that {fact.cause} is its cause, its value says {cause}"
-            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
-
-    def _input_of(self, cause: str) -> tuple[Topic, int] | None:
-        """Return the input that caused a fact, and its partition; None for a timer."""
-        name, _, remaining = cause.partition("/")
-        number, _, offset = remaining.partition("/")
-        topic = topics.BY_NAME.get(name.removeprefix(self._prefix))
-        if topic is None or not topic.is_input:
-            return None
-        return (topic, int(number)) if is_offset(number) and is_offset(offset) else None
+        for fault, message in identity_problems(fact, self._prefix):
+            self._findings.add(fault, fact.place, message)
 
 
 def _compare(folds: Sequence[FoldComparison]) -> bool:

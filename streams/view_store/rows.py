@@ -4,6 +4,7 @@
 |----------------------------------------------|--------------------------------------------|
 | edge, cause, partition, offset               | LineageEdge as on its topic                |
 | graph …                                      | see `streams.view_store.graph.index`       |
+| seal …                                       | see `streams.view_store.seals`             |
 
 The rows of a protocol are described beside its projection.
 """
@@ -15,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, TopicPartition, header
 from streams.protocols.queries import QUERIES
-from streams.view_store import graph
+from streams.view_store import graph, seals
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.keys import key, text_key
 from streams.views.positions import Position
 from streams.views.projection import Apply
-from topology.core import LINEAGE_EDGES
+from topology.core import AUDIT_CHECKPOINTS, LINEAGE_EDGES
 from topology.declarations import Topic, TopicKind
 
 _EDGE = key("edge")
@@ -41,6 +42,7 @@ def _apply_edges(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> N
 
 FOLLOWED: Mapping[str, Apply | None] = {
     LINEAGE_EDGES.name: _apply_edges,
+    AUDIT_CHECKPOINTS.name: seals.apply_checkpoints,
     **{name: apply for side in QUERIES for name, apply in side.projection.items()},
 }
 """The projection of each followed topic; None for dead letters and messages.

@@ -19,7 +19,11 @@ APC = CommandSide(
     rules={"APC": rules.ALL},
     processors=(ApcProcessor, ApcLineageProcessor),
     folds=(FOLD,),
-    checks={APC_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
+    checks={
+        APC_EVENTS: FactCheck(
+            checks.check, codes(rules.ALL), "event_id", derived=codes([rules.PHASE_TYPE])
+        )
+    },
     row_checks={
         APC_COORDINATION_TABLE: row_checks.coordination,
         APC_THROTTLING_TABLE: row_checks.throttling,

@@ -59,11 +59,14 @@ def ack(fact: Fact, message: Message | None, context: CheckContext) -> Problems:
     value = fact.value or {}
     status = "NACK" if value["verdict"] == "rejected" else "ACK"
     yield from check_equal("status", value["status"], status)
+    if message is not None and value["fault"] != "service":
+        yield from _check_command(fact, message, context)
     code = sap.nack_code(value["rule"], value["subject"]) if status == "NACK" else None
     yield from check_equal("code", value["code"], code)
-    if message is None or value["fault"] == "service":
-        return
-    command, record = Command(message), message.record
+
+
+def _check_command(fact: Fact, message: Message, context: CheckContext) -> Problems:
+    value, command, record = fact.value or {}, Command(message), message.record
     expected = {
         "at": command.at,
         "subject": command.subject,

@@ -33,8 +33,8 @@ SAP = CommandSide(
     folds=(FOLD,),
     checks={
         SAP_ACKS: FactCheck(checks.ack, codes(rules.ALL), "ackId"),
-        SAP_OUTCOMES: FactCheck(checks.outcome),
-        SAP_VERDICTS: FactCheck(checks.cache_verdict, id_member="verdictId"),
+        SAP_OUTCOMES: FactCheck(checks.outcome, relative=True),
+        SAP_VERDICTS: FactCheck(checks.cache_verdict, id_member="verdictId", relative=True),
     },
     row_checks={
         SAP_CACHE_TABLE: row_checks.cache,

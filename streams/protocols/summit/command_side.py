@@ -18,7 +18,14 @@ SUMMIT = CommandSide(
     rules={"Summit": rules.ALL},
     processors=(SummitProcessor,),
     folds=(FOLD,),
-    checks={SUMMIT_EVENTS: FactCheck(checks.check, codes(rules.ALL), "eventId")},
+    checks={
+        SUMMIT_EVENTS: FactCheck(
+            checks.check,
+            codes(rules.ALL),
+            "eventId",
+            derived=codes([rules.BUDGET_USD, rules.BUDGET_TOKENS]),
+        )
+    },
     row_checks={SUMMIT_AGENTS_TABLE: row_checks.agents},
     rule_numbers={
         "JSON-RPC": rules.RPC,

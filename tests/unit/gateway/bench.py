@@ -26,7 +26,8 @@ class GatewayBench:
     """Processors work when `send` is called; the live view follows by itself."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        self.bench = Bench(folder, principal_key=settings.get("principal_key"))
+        common = {k: v for k, v in settings.items() if k in ("principal_key", "prefix")}
+        self.bench = Bench(folder, **common)
         self.settings: Settings = replace(self.bench.settings, gateway_wait_s=5, **settings)
         self.view: LiveView = live_over(self.bench)
         self.app: FastAPI = create_app(

@@ -1,0 +1,100 @@
+"""Single records and pages of a partition, read for one request within seconds."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from streams.engine.log import Log
+from streams.engine.records import Record, TopicPartition
+from streams.errors import Forbidden, Gone, NotFound
+from streams.log.fetching import read_offsets
+from streams.log.state import LogState
+from topology import topics
+from topology.declarations import Topic, TopicKind
+
+PATIENCE_S = 3.0
+"""How long one request waits for its records."""
+_POLL_S = 0.1
+_MAX_DIGITS = 18
+_HIDDEN = (TopicKind.INTERNAL, TopicKind.CHANGELOG)
+
+
+class RecordPage(NamedTuple):
+    """Records of one partition in log order.  next: the offset of the next page, if any."""
+
+    records: list[Record]
+    next: int | None
+
+
+class Partition(NamedTuple):
+    """A partition whose records may be shown."""
+
+    topic: Topic
+    tp: TopicPartition
+
+
+def is_hidden(topic: Topic) -> bool:
+    """Return whether records are of processors for processors, or may contain secrets."""
+    return topic.kind in _HIDDEN or topic.secret
+
+
+def partition_named(state: LogState, name: str, number: str) -> Partition:
+    """Return a partition by the name of its topic, with or without prefix.
+
+    Raises Forbidden for a topic whose records are not shown, NotFound for an unknown partition.
+    """
+    full_name = name if name in state.topics else state.prefix + name
+    topic = state.topics.get(full_name) or topics.BY_NAME.get(name)
+    if topic is not None and is_hidden(topic):
+        raise Forbidden(
+            f"{name} is for processors only, or may contain secrets", "topic_internal", advice=""
+        )
+    tp = TopicPartition(full_name, _parse_number(number))
+    if topic is None or tp not in state.ranges:
+        raise _unknown_record(f"there is no partition {name}/{number}")
+    return Partition(topic, tp)
+
+
+def read_record(log: Log, tp: TopicPartition, number: str) -> Record:
+    """Return the record at an offset.  Raises NotFound, Gone, BrokerUnavailable."""
+    offset = _parse_number(number)
+    record = next(read_offsets(log, tp, [offset], PATIENCE_S), None)
+    if record is not None:
+        return record
+    place = f"{tp.topic}/{tp.partition}/{number}"
+    if 0 <= offset < log.starts([tp])[tp]:
+        raise Gone(f"{place} is not kept any more", "record_expired", advice="")
+    raise _unknown_record(
+        f"no record is at {place}: there never was one, or it was compacted or aborted"
+    )
+
+
+def read_page(log: Log, tp: TopicPartition, first: int, limit: int) -> RecordPage:
+    """Return at most `limit` committed records from an offset on.
+
+    What lies before the partition's start is skipped.  Less comes if Kafka takes long, and the next
+    page goes on from there.
+    """
+    start, end = log.starts([tp])[tp], log.ends([tp])[tp]
+    offset = max(first, start)
+    if offset >= end:
+        return RecordPage([], None)
+    records: list[Record] = []
+    deadline = time.monotonic() + PATIENCE_S
+    with log.reader({tp: offset}) as reader:
+        while len(records) <= limit and reader.position(tp) < end and time.monotonic() < deadline:
+            records += reader.poll(_POLL_S, limit + 1 - len(records))
+        position = reader.position(tp)
+    if len(records) > limit:  # the last one only shows that there is a next page
+        return RecordPage(records[:limit], records[limit].offset)
+    return RecordPage(records, position if position < end else None)
+
+
+def _parse_number(text: str) -> int:
+    """Return a partition or an offset; -1, which is none, for anything else."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS else -1
+
+
+def _unknown_record(message: str) -> NotFound:
+    return NotFound(message, "record_unknown", advice="")
