@@ -67,8 +67,8 @@ class RenamingGroup(click.Group):
         if name in self.old and not ctx.resilient_parsing and _at_terminal():
             from streams.cli.common import echo
 
-            path = " ".join([*ctx.command_path.split()[1:], self.old[name]])
-            echo(f"{name} is now: headrace {path}", err=True)
+            group = "" if ctx.parent is None else f"{ctx.info_name} "
+            echo(f"{name} is now: headrace {group}{self.old[name]}", err=True)
         return super().resolve_command(ctx, args)
 
 

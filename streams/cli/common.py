@@ -32,17 +32,16 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def show_json(value: Any, out: Path | None = None) -> None:
-    """Print JSON indented by 2.
+def show_json(value: Any) -> None:
+    """Print JSON indented by 2."""
+    echo_block(json_text(value))
 
-    out: write the same text to this file too, and say so on stderr.
-    """
-    text = json_text(value)
-    echo_block(text)
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text + "\n", encoding="utf-8")
-        echo(f"wrote {out}", err=True)
+
+def write_json(value: Any, path: Path) -> None:
+    """Write the text that `show_json` prints to a file too, and say so on stderr."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json_text(value) + "\n", encoding="utf-8")
+    echo(f"wrote {path}", err=True)
 
 
 def read_value(path: Path, not_json: str = "json_invalid") -> Any:

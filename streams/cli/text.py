@@ -140,6 +140,11 @@ def _console() -> Any:
     return None if console.color_system is None or console.no_color else console
 
 
+def plural(count: int, word: str) -> str:
+    """Return the count and the word, with an s unless it is one."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def new_page() -> Page:
     """Return a page on stdout; a pipe has no width, unless text is asked for."""
     is_terminal = sys.stdout.isatty()

@@ -99,10 +99,10 @@ def running_url(settings: ServiceSettings) -> str | None:
     return address.url if address is not None and answers(address.url) else None
 
 
-def answers(url: str) -> bool:
-    """Check whether a gateway is alive at this URL."""
+def answers(url: str, path: str = "/healthz") -> bool:
+    """Check whether a gateway is alive at this URL, and has that path."""
     try:
-        with urlopen(f"{url}/healthz", timeout=_ANSWER_S) as response:
+        with urlopen(f"{url}{path}", timeout=_ANSWER_S) as response:
             return bool(response.status == 200)
     except OSError:
         return False

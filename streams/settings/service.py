@@ -178,7 +178,7 @@ class ServiceSettings:
         "BATCH", 1000, "largest number of input records in one transaction", 1, 100_000
     )
     broker_port: int = number(
-        "BROKER_PORT", 19640, "port of the local broker; if it is in use, a free one", 1024, 65535
+        "BROKER_PORT", 19640, "port of the local broker; if 0 or in use, a free one", 0, 65535
     )
     max_record_bytes: int = number(
         "MAX_RECORD_BYTES",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.apc import rendering
 from streams.settings import Settings
 
 
@@ -19,6 +20,7 @@ from streams.settings import Settings
 )
 @click.option("--top-k", type=int, default=2, show_default=True, help="How many to select.")
 @common.out_option
+@text.options
 def command(packets_in: Path, top_k: int, out: Path | None) -> None:
     """Rank unsent TRANSFER packets, offline, and select the best.
 
@@ -31,4 +33,7 @@ def command(packets_in: Path, top_k: int, out: Path | None) -> None:
     from streams.protocols.apc.queries.trial import arbitrate
 
     value = common.read_value(packets_in)
-    common.show_json(arbitrate(value, top_k, common.now_ms(), Settings.load()), out)
+    answer = arbitrate(value, top_k, common.now_ms(), Settings.load())
+    text.show(answer, rendering.render_arbitration)
+    if out is not None:
+        common.write_json(answer, out)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.apc import rendering
 from streams.settings import Settings
 
 
@@ -17,6 +18,7 @@ from streams.settings import Settings
     required=True,
     help="An EVAL packet or a metric set: YAML if it ends in .yaml or .yml, else JSON.",
 )
+@text.options
 @click.pass_context
 def command(ctx: click.Context, packet_in: Path) -> None:
     """Check metrics against the promotion gates, offline.  Exits with 1 when a gate is not met.
@@ -28,6 +30,6 @@ def command(ctx: click.Context, packet_in: Path) -> None:
     from streams.protocols.apc.queries.trial import evaluate
 
     answer = evaluate(common.read_value(packet_in), common.now_ms(), Settings.load())
-    common.show_json(answer)
+    text.show(answer, rendering.render_evaluation)
     if not answer["promotable"]:
         ctx.exit(1)

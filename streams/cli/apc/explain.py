@@ -6,7 +6,8 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.apc import rendering
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -28,6 +29,7 @@ from streams.settings import Settings
     show_default=True,
     help="Receivers and decay of a what-if: those at the verdict, or those of now.",
 )
+@text.options
 @common.read_options
 def command(
     session_id: str, packet_id: str, what_ifs: tuple[str, ...], standing: str, after: str | None
@@ -47,7 +49,8 @@ def command(
     if after is not None:
         query.append(("after", after))
     path = f"/v1/apc/sessions/{quote(session_id, safe='')}/packets/{quote(packet_id, safe='')}"
-    common.show_json(common.ask(f"{path}/explain", urlencode(query), Settings.load()))
+    answer = common.ask(f"{path}/explain", urlencode(query), Settings.load())
+    text.show(answer, rendering.render_explanation)
 
 
 def _what_if(assignment: str) -> tuple[str, str]:

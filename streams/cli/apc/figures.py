@@ -53,7 +53,7 @@ def _pipe(table_columns: tuple[Column, ...]) -> Any:
 
 
 def _render_throttling(answer: Any, page: text.Page) -> None:
-    titles = ("at", "session", "generation", "protocol", "from", "accepted", "refused", "receivers")
+    titles = ("at", "session", "gen", "protocol", "from", "accepted", "refused", "receivers")
     rows = [
         (
             page.time(each["updated_at"]),

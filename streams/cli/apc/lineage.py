@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.apc import rendering
 from streams.settings import Settings
 
 
@@ -23,6 +23,7 @@ from streams.settings import Settings
     show_default=True,
     help="Maximum number of rows of a list.",
 )
+@text.options
 @common.read_options
 def command(**params: Any) -> None:
     """Show how protocols spread, the results of their transfers, and the arbitrations.
@@ -34,5 +35,5 @@ def command(**params: Any) -> None:
       headrace apc lineage --run-id run-01
       headrace apc lineage --protocol-id proto-7 --limit 10
     """
-    query = urlencode({name: value for name, value in params.items() if value is not None})
-    common.show_json(common.ask("/v1/lineage/summary", query, Settings.load()))
+    answer = common.ask("/v1/lineage/summary", common.query_of(params), Settings.load())
+    text.show(answer, rendering.render_summary)

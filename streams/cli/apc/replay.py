@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.apc import rendering
 from streams.settings import Settings
 
 
@@ -24,6 +24,7 @@ from streams.settings import Settings
     help="Maximum number of rows of event_stream.",
 )
 @common.out_option
+@text.options
 @common.read_options
 def command(out: Path | None, **params: Any) -> None:
     """Show a run: its packets in log order, and all their transitions in one stream.
@@ -32,5 +33,7 @@ def command(out: Path | None, **params: Any) -> None:
     Example:
       headrace apc replay --run-id run-01 --out replay.json
     """
-    query = urlencode({name: value for name, value in params.items() if value is not None})
-    common.show_json(common.ask("/v1/apc/replay", query, Settings.load()), out)
+    answer = common.ask("/v1/apc/replay", common.query_of(params), Settings.load())
+    text.show(answer, rendering.render_replay)
+    if out is not None:
+        common.write_json(answer, out)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.apc import rendering
 from streams.settings import Settings
 
 
@@ -21,6 +21,7 @@ from streams.settings import Settings
 @click.option("--trace-id", metavar="ID", help="Packets of this trace.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--include-events/--no-events", default=True, help="Show histories.  [default: yes]")
+@text.options
 @common.read_options
 def command(include_events: bool, **filters: Any) -> None:
     """Show the newest matching packets, and their whole history.
@@ -30,6 +31,9 @@ def command(include_events: bool, **filters: Any) -> None:
       headrace apc trace --session-id sess-01
       headrace apc trace --run-id run-01 --packet-type IDEA --no-events
     """
-    params = {name: value for name, value in filters.items() if value is not None}
-    query = urlencode({**params, "include_events": str(include_events).lower()})
-    common.show_json(common.ask("/v1/apc/packets", query, Settings.load()))
+    if text.form() is text.Form.TEXT:  # it shows verdicts instead of histories
+        params = {**filters, "include_events": False, "verdicts": True}
+    else:
+        params = {**filters, "include_events": include_events}
+    answer = common.ask("/v1/apc/packets", common.query_of(params), Settings.load())
+    text.show(answer, rendering.render_trace)

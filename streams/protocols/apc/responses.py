@@ -64,11 +64,23 @@ class TracedPacket(ResponseModel):
     payload_keys: list[str]
 
 
+class JudgedPacket(TracedPacket):
+    """With `verdicts`."""
+
+    session_id: str
+    sender: str
+    recipients: list[str]
+    verdict: str
+    rule: str
+    message: str
+    position: str
+
+
 class Trace(ResponseModel):
     source: Views
     count: Count
     event_count: Count
-    packets: list[TracedPacket]
+    packets: list[TracedPacket | JudgedPacket]
     events: list[PacketStep]
 
 

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams import cli
-from streams.cli import main
+from streams.cli import main, up
 from streams.cli.commands import ALIASES, COMMANDS, OLD, SECTIONS
 from tests.unit.envelopes import idea, transition
 
@@ -296,6 +296,25 @@ def test_the_status_of_a_broker_that_does_not_run() -> None:
 
 def test_stopping_a_broker_that_does_not_run() -> None:
     assert run("broker", "stop").exit_code == 1
+
+
+@pytest.mark.parametrize("option", ["--port", "--broker-port"])
+def test_up_ends_at_once_where_a_port_is_taken(option: str) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        result = run("up", option, str(port))
+    assert result.exit_code == 3
+    assert result.stderr == (
+        f"headrace: address_taken: port {port} is taken; {option} 0 takes a free one\n"
+    )
+
+
+def test_up_takes_ports_and_a_state_directory(tmp_path: Path) -> None:
+    settings = up.settings_of(tmp_path / "other", 0, 0)
+    assert settings.state_dir == tmp_path / "other"
+    assert (settings.gateway, settings.broker_port) == ("127.0.0.1:0", 0)
 
 
 def test_a_broker_is_not_run_beside_one_that_is_configured() -> None:

@@ -23,11 +23,17 @@ TEXT = f"{HOSTILE}\n{FORGED}\r\n\t{FORGED}\u2028{FORGED}"
 CLI = Path(common.__file__).parent
 ID = "01M7YRRRS4RFVVVX9QRHKJ8E9C"
 LISTS = {
-    "acks", "agents", "candidates", "checks", "commands", "edges", "errors", "events", "heuristics",
-    "items", "lookups", "messages", "nodes", "outcomes", "snapshots", "steps", "tasks", "versions",
-    "violations", "warnings",
+    "acks", "agents", "blocked", "candidates", "checks", "commands", "decisions", "edges", "errors",
+    "event_stream", "events", "heuristics", "history", "intra", "items", "lookups", "messages",
+    "nodes", "outcomes", "packets", "protocol_effectiveness", "protocols", "receivers",
+    "recipients", "selected_packet_ids", "snapshots", "steps", "tasks", "transfer_quality",
+    "transitions", "versions", "violations", "warnings",
 }  # fmt: skip
-OBJECTS = {"constitutionalEvidence", "error", "evaluation", "headrace", "meta", "state"}
+OBJECTS = {
+    "arbitration", "block_reason_counts", "constitutionalEvidence", "counterfactual", "error",
+    "evaluation", "gates", "headrace", "inter", "meta", "reject_reason_counts", "rejected", "state",
+    "summary", "throttle", "transfer_arbitration",
+}  # fmt: skip
 ABSENT = {"cut", "refused"}
 
 
@@ -60,15 +66,15 @@ def hostile_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(common, "connect", lambda _: nullcontext())
 
 
-def check_output(result: Result) -> None:
+def check_output(result: Result, is_cut: bool = False) -> None:
     """Check that what was printed is inert, and that the hostile text is there."""
     assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    check_lines(result.stdout + result.stderr)
+    check_lines(result.stdout + result.stderr, HOSTILE[0] if is_cut else FORGED)
 
 
-def check_lines(text: str) -> None:
+def check_lines(text: str, part: str = FORGED) -> None:
     assert controls(text.replace("\n", "")) == []
-    assert FORGED in text
+    assert part in text
     assert [line for line in text.splitlines() if line.strip().startswith(FORGED)] == []
 
 
@@ -99,13 +105,20 @@ def check_lines(text: str) -> None:
         "packet-replay --run-id r",
         "packet-explain --packet-id 85f5f684-6830-5973-b27c-6b55b83f9b23 --session-id s",
         "packet-lineage-summary",
+        "apc throttling",
+        "apc decisions",
+        "apc coordination s",
+        "saop sessions",
         "query /v1/apc/packets",
     ],
 )
-def test_answers(words: str) -> None:
-    result = CliRunner().invoke(main, words.split())
-    assert result.exit_code == 0, result.output
-    check_output(result)
+@pytest.mark.parametrize("form", ["", "--text", "--text --wide --local", "--json"])
+def test_answers(words: str, form: str) -> None:
+    if words.startswith(("query", "sap-cache")) or "--text" in words:
+        form = ""
+    result = CliRunner().invoke(main, [*words.split(), *form.split()])
+    assert result.exit_code == 0, repr(result.exception)
+    check_output(result, is_cut=form == "--text")
 
 
 def test_explanation_of_a_sap_task(capsys: pytest.CaptureFixture[str]) -> None:

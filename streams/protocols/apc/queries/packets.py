@@ -38,6 +38,16 @@ _STATE = Projection(APC_PACKET_STATES.record or "", ("logged_at", "state", "hist
 """The members of a row that lists show: they take a fourth of the time of the whole row."""
 
 
+_VERDICT = Projection(
+    APC_EVENTS.record or "",
+    (
+        *("verdict", "rule", "message", "cause", "session_id"),
+        *("packet/sender/agent_id", "packet/recipients"),
+    ),
+)
+"""The members of a verdict that lists may show."""
+
+
 class ListedPacket(NamedTuple):
     """A packet of a list.  steps: its transitions as (time in ms, seq, JSON form)."""
 
@@ -80,6 +90,12 @@ def packet_events(
     return page
 
 
+VERDICTS = Parameter(
+    "verdicts",
+    "show the session, sender, recipients and verdict of each packet too",
+    ValueForm.FLAG,
+    default=False,
+)
 EVENTS_PARAMS = (limit(200), CURSOR)
 TRACE_PARAMS = (
     SESSION_ID,
@@ -91,6 +107,7 @@ TRACE_PARAMS = (
     Parameter("trace_id", "of this trace"),
     limit(200),
     Parameter("include_events", "show histories", ValueForm.FLAG, default=True),
+    VERDICTS,
 )
 _FILTERS = tuple(parameter.name for parameter in TRACE_PARAMS[:7])
 
@@ -107,11 +124,12 @@ def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
         events = [{**each.members("packet_id"), **step} for each, step in _steps(listed)]
         events.reverse()
     keys = packets.payload_keys(view, [each.summary for each in listed])
+    rows = list(map(_trace_row, listed, keys))
     return {
         "source": "views",
         "count": len(listed),
         "event_count": len(events),
-        "packets": list(map(_trace_row, listed, keys)),
+        "packets": _with_verdicts(view, listed, rows) if params.flag(VERDICTS.name) else rows,
         "events": events,
     }
 
@@ -123,6 +141,26 @@ def _trace_row(listed: ListedPacket, payload_keys: list[str]) -> Json:
         "lifecycle_state": listed.state,
         "created_at": listed.created_at,
         "payload_keys": payload_keys,
+    }
+
+
+def _with_verdicts(view: ReadOnlyStore, listed: list[ListedPacket], rows: list[Json]) -> list[Json]:
+    """Add to each row what the verdict on its packet says."""
+    facts = view.get_many([each.summary.fact_key for each in listed])
+    return [{**row, **_verdict(fact or b"")} for row, fact in zip(rows, facts, strict=True)]
+
+
+def _verdict(row: bytes) -> Json:
+    fact = _VERDICT.of(row)
+    packet = fact["packet"]
+    return {
+        "session_id": fact["session_id"],
+        "sender": packet["sender"]["agent_id"],
+        "recipients": [recipient["agent_id"] for recipient in packet["recipients"]],
+        "verdict": fact["verdict"],
+        "rule": fact["rule"],
+        "message": fact["message"],
+        "position": fact["cause"],
     }
 
 
