@@ -17,9 +17,9 @@ from streams.settings import Settings
 def command(path: str, after: str | None, as_of: str | None) -> None:
     """Run a query of the HTTP API.
 
-    Uses a view in the state directory, which first reads all topics to their ends.  Ids in PATH are
-    percent-encoded.  --as-of shows one packet, task, run or cache key at an earlier point, folded
-    from its facts.
+    Asks a running gateway, or else a view in the state directory, which first reads all topics to
+    their ends.  Ids in PATH are percent-encoded.  --as-of shows one packet, task, run or cache key
+    at an earlier point, folded from its facts.
 
     \b
     Examples:

@@ -235,7 +235,8 @@ def test_a_rate_is_kept(session: str) -> None:
 def test_another_view_is_used_while_one_is_in_use(session: str, up: Path) -> None:
     lock = DirectoryLock(up / "view")
     try:
-        assert json.loads(done("packet-trace", "--session-id", session))["count"] == 0
+        words = ("apc", "trace", "--session-id", session, "--no-gateway")
+        assert json.loads(done(*words))["count"] == 0
     finally:
         lock.release()
 
