@@ -48,11 +48,11 @@ def test_the_answer_of_the_gateway_is_that_of_the_log(
     system: Live, session: str, tmp_path: Path
 ) -> None:
     words = ("apc", "trace", "--session-id", session)
-    asked, silence = run(system, tmp_path, *words, URL=system.url)
+    from_gateway, silence = run(system, tmp_path, *words, URL=system.url)
     read, remark = run(system, tmp_path, *words, "--no-gateway")
-    assert (asked, silence) == (read, "")
+    assert (from_gateway, silence) == (read, "")
     assert remark.startswith("no gateway: read the log in ")
-    assert json.loads(asked)["count"] == 2
+    assert json.loads(from_gateway)["count"] == 2
 
 
 def test_the_gateway_is_known_by_its_state_directory(

@@ -95,11 +95,11 @@ def test_a_list_is_a_table_in_a_pipe_with_nothing_cut(name: str, run: Run) -> No
 def test_what_the_trace_sends_for_people_is_an_addition(bench: Bench) -> None:
     fill(bench)
     plain = bench.get("/v1/apc/packets", f"session_id={SESSION}").body
-    judged = bench.get("/v1/apc/packets", f"session_id={SESSION}&verdicts=true").body
-    for before, after in zip(plain["packets"], judged["packets"], strict=True):
+    detailed = bench.get("/v1/apc/packets", f"session_id={SESSION}&verdicts=true").body
+    for before, after in zip(plain["packets"], detailed["packets"], strict=True):
         assert before.items() <= after.items()
         more: dict[str, Any] = {name: after[name] for name in after.keys() - before.keys()}
         assert more.keys() == {
             *("session_id", "sender", "recipients", "verdict", "rule", "message", "position")
         }
-    assert plain["events"] == judged["events"]
+    assert plain["events"] == detailed["events"]
