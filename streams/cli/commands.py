@@ -246,6 +246,8 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         ),
     },
     "Look": {
+        "show": CommandEntry("show", "Show one thing of any protocol, its steps and why."),
+        "trace": CommandEntry("trace", "Show what came of a trace in all protocols."),
         "tail": CommandEntry("tail", "Follow a topic, decoded."),
         "lineage": CommandEntry("lineage", "Show the lineage graph over all protocols."),
         "query": CommandEntry("query", "Run a query of the HTTP API."),

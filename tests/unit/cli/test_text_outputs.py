@@ -1,5 +1,4 @@
-"""What commands across protocols print for people, on terminals of 80 and 120 columns, and in a
-pipe."""
+"""Check what commands across protocols print for people, on terminals and in a pipe."""
 
 from __future__ import annotations
 
