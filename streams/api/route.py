@@ -40,10 +40,12 @@ class ProcessState(NamedTuple):
     """The state of a process beside the rows of its view.
 
     view: the status of the view.  log: a reading of all offsets, which callers share.
+    dead_letters: how many are stored and were not sent again, by topic without prefix.
     """
 
     view: Callable[[], ViewStatus]
     log: Callable[[], LogState]
+    dead_letters: Callable[[], Mapping[str, int]] = dict
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from streams.gateway import openapi, registry, service
 from streams.gateway.access import index_routes
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
-from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.endpoints import Endpoint, make_endpoint
 from streams.gateway.guard import Guard
 from streams.gateway.http_response import make_text_response
@@ -28,6 +27,7 @@ from streams.gateway.live_tail import TailHub, make_follow, router
 from streams.gateway.metrics import Metrics, Sources
 from streams.gateway.middleware import GatewayMiddleware
 from streams.gateway.view_protocol import ViewProtocol
+from streams.log.open_letters import DeadLetters
 from streams.protocols.queries import QUERIES
 from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS, ROUTES

@@ -12,10 +12,10 @@ from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.gateway.bodies import BodyMemory
 from streams.gateway.broker import BrokerWatch
-from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.limits import THREADS
 from streams.gateway.metrics import Metrics
 from streams.gateway.view_protocol import ViewProtocol
+from streams.log.open_letters import DeadLetters
 from streams.log.state import SharedState
 from streams.settings import Settings
 
@@ -49,7 +49,11 @@ class Gateway:
     def __post_init__(self) -> None:
         self.bodies = BodyMemory(self.settings.gateway_bodies_mib << 20)
         self.started_ms = self.clock()
-        self.process = ProcessState(self.view.status, SharedState(self.log, self.settings.prefix))
+        self.process = ProcessState(
+            self.view.status,
+            SharedState(self.log, self.settings.prefix),
+            lambda: self.dead_letters.counts,
+        )
 
     def stop(self) -> None:
         for pool in (self.queries, self.sends):

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
-from streams.gateway import dead_letter_responses, host_responses
+from streams.gateway import dead_letter_responses, host_responses, service_responses
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
 from streams.gateway.thing_responses import RESPONSES as THING_RESPONSES
 from streams.protocols.queries import QUERIES
 
 HOST = Description(
-    tags={**host_responses.TAGS, **dead_letter_responses.TAGS},
+    tags={**host_responses.TAGS, **service_responses.TAGS, **dead_letter_responses.TAGS},
     ids={
         "name": PathId("apc-packet"),
         "node": PathId("apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730"),
@@ -45,6 +45,7 @@ RESPONSES: Mapping[str, ResponseShape] = {
     **{name: response for side in _OTHER_PROTOCOLS for name, response in side.responses().items()},
     "Placed": Placed,
     **host_responses.RESPONSES,
+    **service_responses.RESPONSES,
     **THING_RESPONSES,
     **dead_letter_responses.RESPONSES,
 }

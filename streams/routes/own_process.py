@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from streams.api.route import ProcessState
 from streams.engine.log import Log
+from streams.log.open_letters import DeadLetters
 from streams.log.state import SharedState
 from streams.view_store.view import View
 from streams.views.status import ViewStatus
@@ -17,4 +18,9 @@ def state_of_own_view(view: View, log: Log, prefix: str, clock: Callable[[], int
     def status() -> ViewStatus:
         return ViewStatus("ready", view.lag(), view.applied, clock(), None)
 
-    return ProcessState(status, SharedState(log, prefix, every_s=0))
+    def dead_letters() -> Mapping[str, int]:
+        letters = DeadLetters(log, prefix)
+        letters.read_new()
+        return letters.counts
+
+    return ProcessState(status, SharedState(log, prefix, every_s=0), dead_letters)

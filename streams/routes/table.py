@@ -8,7 +8,20 @@ from urllib.parse import unquote_to_bytes
 
 from streams.api.route import Produce, Query, ReplaceCommand, Route, SyncCommand
 from streams.protocols.queries import QUERIES
-from streams.routes import dead_letters, declared, graph, log, proofs, records, things, traces
+from streams.routes import (
+    agents,
+    dead_letters,
+    declared,
+    graph,
+    log,
+    overview,
+    proofs,
+    records,
+    search,
+    things,
+    traces,
+    verdicts,
+)
 from streams.views.parse import QueryError, QueryParams
 from streams.views.positions import Position
 from streams.views.query_params import AFTER, AS_OF, FRESH, Parameter
@@ -20,6 +33,10 @@ ROUTES: tuple[Route, ...] = (
     *(route for side in _OTHERS for route in side.routes),
     *declared.ROUTES,
     *log.ROUTES,
+    *overview.ROUTES,
+    *verdicts.ROUTES,
+    *agents.ROUTES,
+    *search.ROUTES,
     *things.ROUTES,
     *traces.ROUTES,
     *dead_letters.ROUTES,

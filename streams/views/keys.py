@@ -37,6 +37,11 @@ def texts_in(encoded: bytes) -> list[str]:
     return [part.replace(b"\0\xff", b"\0").decode() for part in encoded.split(b"\0\1")[:-1]]
 
 
+def first_text(encoded: bytes) -> str:
+    """Decode the first part of a key, which must be a text."""
+    return encoded.partition(b"\0\1")[0].replace(b"\0\xff", b"\0").decode()
+
+
 _PLACE = Struct(">QQQ").pack
 
 

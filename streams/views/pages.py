@@ -19,24 +19,37 @@ Entries = Iterator[tuple[bytes, Any]]
 _CHUNK = 128
 
 
-def page_of(params: QueryParams, prefix: bytes, entries: Callable[[bytes | None], Entries]) -> Json:
+def page_of(
+    params: QueryParams,
+    prefix: bytes,
+    entries: Callable[[bytes | None], Entries],
+    max_entries: int | None = None,
+) -> Json:
     """Return one page of a list: `{"items", "next"}`.
 
     entries: yields the entries after a key, or all; their keys begin with `prefix`.
+    max_entries: how many entries are read at most; a page may then have few items, and a `next`.
     """
-    return page(params.limit(), params.text("cursor"), prefix, entries)
+    return page(params.limit(), params.text("cursor"), prefix, entries, max_entries)
 
 
 def page(
-    limit: int, cursor: str | None, prefix: bytes, entries: Callable[[bytes | None], Entries]
+    limit: int,
+    cursor: str | None,
+    prefix: bytes,
+    entries: Callable[[bytes | None], Entries],
+    max_entries: int | None = None,
 ) -> Json:
     """Return one page of at most `limit` items, as `page_of` does.
 
     Raises QueryError for a cursor of another query.
     """
     items: list[Any] = []
-    last = prefix
-    for entry_key, item in entries(_decode_cursor(prefix, cursor)):
+    last = before = prefix
+    for count, (entry_key, item) in enumerate(entries(_decode_cursor(prefix, cursor))):
+        if count == max_entries:
+            return {"items": items, "next": _encode_cursor(before)}
+        before = entry_key
         if item is None:
             continue
         if len(items) == limit:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from urllib.parse import parse_qsl
 
 from schemas import Problem
+from schemas.formats import parse_ms
 from streams.errors import InvalidInput
 from streams.views.positions import Position
 from streams.views.query_params import AFTER, Parameter
@@ -63,6 +64,11 @@ class QueryParams:
     def flag(self, name: str) -> bool:
         value = self._values.get(name)
         return bool(self._declared[name].default) if value is None else value == "true"
+
+    def time(self, name: str) -> int | None:
+        """Return a time in ms since the epoch."""
+        value = self._values.get(name)
+        return None if value is None else parse_ms(value)
 
     def position(self, name: str = "after") -> Position | None:
         value = self._values.get(name)

@@ -7,6 +7,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
+from schemas.formats import parse_ms
+
 MAX_NUMBER = 2**53 - 1
 
 
@@ -19,13 +21,14 @@ class ValueForm(StrEnum):
     FLAG = "true or false"
     POSITION = "position"
     CURSOR = "cursor"
+    TIME = "time"
     POINT = "position or time"
 
 
 class Parameter(NamedTuple):
     """The declaration of a query parameter.
 
-    low, high: inclusive bounds of a number; low is also the minimum length of a text.
+    low, high: inclusive bounds of a number; of a text, those of its length.
     choices: the only texts allowed, if any.
     default: used if the parameter is absent.  rule: the rule code for a value that is not allowed.
     """
@@ -58,8 +61,10 @@ class Parameter(NamedTuple):
                 return None if _POSITION.fullmatch(text) else "a position, topic/partition/offset"
             case ValueForm.POINT if not text:
                 return "a position, topic/partition/offset, or an ISO 8601 time with zone"
-            case ValueForm.TEXT if len(text) < self.low:
-                return "at least 1 character"
+            case ValueForm.TIME if parse_ms(text) is None:
+                return "an ISO 8601 time with zone"
+            case ValueForm.TEXT if not self.low <= len(text) <= self.high:
+                return "at least 1 character" if self.low == 1 else f"{self.bounds} characters"
         return None
 
     @property

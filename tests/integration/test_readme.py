@@ -68,10 +68,10 @@ def test_the_pages_show_every_way_in() -> None:
         "curl",
         "/v1/apc/packets",
         "/v1/rtes/stream",
-        "sap-task",
+        "sap show",
         "127.0.0.1:8640/asap",
         "127.0.0.1:8640/summit",
-        "summit-verify",
+        "summit verify",
     ):
         assert part in commands
     assert any("hr.tail(" in program.text for program in PROGRAMS)

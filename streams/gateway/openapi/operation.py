@@ -12,7 +12,7 @@ from streams.gateway.descriptions import BODIES, PATH_IDS
 from streams.gateway.openapi import prefer_wait
 from streams.gateway.openapi.schemas import Components, one_or_many
 from streams.routes.table import INPUTS, parameters_of
-from streams.views.query_params import AS_OF, Parameter, ValueForm
+from streams.views.query_params import AS_OF, MAX_NUMBER, Parameter, ValueForm
 
 NDJSON = "application/x-ndjson"
 _BODY_ERRORS = (400, 408, 413, 415, 422)
@@ -116,7 +116,11 @@ def schema_of(parameter: Parameter, prefix: str) -> Json:
             schema = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
         case ValueForm.TEXT:
             length = {"minLength": parameter.low} if parameter.low else {}
+            if parameter.high != MAX_NUMBER:
+                length["maxLength"] = parameter.high
             schema = {"type": "string", **length}
+        case ValueForm.TIME:
+            schema = {"type": "string", "format": "date-time"}
     if parameter.choices:
         schema["enum"] = list(parameter.choices)
     if parameter.default is not None:

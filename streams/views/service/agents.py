@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import orjson
@@ -19,7 +19,7 @@ from streams.views.pages import Entries
 from streams.views.reads import ReadOnlyStore, RowReader
 from streams.views.service.verdicts import VERDICTS, Counted
 
-_AGENT, BY_TIME = key("service agent"), key("service agents")
+AGENT, BY_TIME = key("service agent"), key("service agents")
 _TIME_BYTES = 8
 
 
@@ -93,7 +93,7 @@ class AgentTally:
 
 
 def _row_key(agent: str, protocol: str) -> bytes:
-    return _AGENT + text_key(agent) + text_key(protocol)
+    return AGENT + text_key(agent) + text_key(protocol)
 
 
 def _time_key(counts: AgentCounts, name: tuple[str, str]) -> bytes:
@@ -123,9 +123,9 @@ def _agent_row(view: ReadOnlyStore, agent: str, protocol: str) -> AgentRow | Non
     return None if row is None else AgentRow(agent, protocol, AgentCounts.load(row))
 
 
-def agents_beginning_with(view: RowReader, text: str) -> Iterator[AgentRow]:
-    """Yield the agents whose id begins with a text, in the order of their ids."""
-    prefix = _AGENT + text_key(text)[:-2]
-    for row_key, row in view.scan(prefix):
-        agent, protocol = texts_in(row_key[len(_AGENT) :])
-        yield AgentRow(agent, protocol, AgentCounts.load(row))
+def rows_of_agent(view: RowReader, agent: str) -> list[AgentRow]:
+    """Return the counts of an agent in each protocol."""
+    return [
+        AgentRow(agent, texts_in(row_key[len(AGENT) :])[1], AgentCounts.load(row))
+        for row_key, row in view.scan(AGENT + text_key(agent))
+    ]

@@ -4,8 +4,10 @@
 |-----------------------------------------------------|---------------------------------------|
 | service verdict, at, topic, partition, offset       | JSON: `Judgement` without `at`        |
 | service verdict of, member, value, at, topic, partition, offset | nothing                   |
+| service verdict node, node                          | nothing                               |
 
-The position is that of the fact.
+The position is that of the fact.  Nodes are indexed because the lineage graph has no edges of what
+was refused.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from streams.views.reads import ReadOnlyStore
 from streams.views.service.verdicts import DUPLICATE, REJECTED, Judgement, LateSender
 
 _VERDICT, _OF = key("service verdict"), key("service verdict of")
+NODE = key("service verdict node")
 LISTED = frozenset({REJECTED, DUPLICATE})
 """Accepted records are in the lists of the protocols; to index them would double the view."""
 INDEXED = ("rule", "protocol")
@@ -37,6 +40,8 @@ def add_refusal(judgement: Judgement, record: Record, rows: WriteBatch) -> None:
     rows[_VERDICT + place] = orjson.dumps(judgement[1:])
     for member in INDEXED:
         rows[_index_prefix(member, getattr(judgement, member)) + place] = b""
+    if judgement.node is not None:
+        rows[NODE + text_key(judgement.node)] = b""
 
 
 def name_sender(late: LateSender, rows: WriteBatch) -> None:

@@ -232,4 +232,5 @@ def test_lines_of_one_stream_are_joined() -> None:
 def test_times_of_day(ms: int) -> None:
     text = clock_time(ms)
     hours, minutes, seconds = text.split(":")
-    assert (int(hours) * 60 + int(minutes)) * 60 + float(seconds) == ms % 86_400_000 / 1000
+    of_day_ms = (int(hours) * 60 + int(minutes)) * 60_000 + int(seconds.replace(".", ""))
+    assert of_day_ms == ms % 86_400_000

@@ -182,6 +182,7 @@ WRONG = {
     ValueForm.WHOLE: ["", "x", "1.5", "1e3", "99999999999999999999", "-99999999999999999"],
     ValueForm.NUMBER: ["", "x", ".5", "NaN", "1e999", "0x1"],
     ValueForm.FLAG: ["", "1", "TRUE"],
+    ValueForm.TIME: ["", "x", "2026-01-01", "2026-01-01T00:00:00"],
     ValueForm.POSITION: ["", "x", "apc.packets/0", "apc.packets/0/-1", "a/b/0/1"],
 }
 PARAMETERS = [(route.name, p) for route in ROUTES for p in parameters_of(route)]
@@ -194,7 +195,9 @@ def test_a_query_takes_what_the_document_allows_and_no_more(
     route = BY_NAME[name]
     schema = schema_of(parameter, "")
     required = "".join(
-        f"&{p.name}=x" for p in parameters_of(route) if p.required and p is not parameter
+        f"&{p.name}={p.example or 'x'}"
+        for p in parameters_of(route)
+        if p.required and p is not parameter
     )
 
     def parsed(text: str) -> QueryParams:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
-from streams.gateway.dead_letters import DeadLetters
+from streams.log.open_letters import DeadLetters
 from tests.unit.views.bench import Bench
 from topology.apc import APC_PACKETS_DLQ
 from topology.core import AUDIT_REDRIVES

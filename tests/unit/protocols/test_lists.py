@@ -8,7 +8,7 @@ from pathlib import Path
 import streams.protocols
 from streams.api.description import Body, Description
 from streams.cli.commands import BY_PROTOCOL, PROTOCOLS
-from streams.gateway import host_responses
+from streams.gateway.descriptions import HOST
 from streams.gateway.openapi import document
 from streams.processing.ingress import EnvelopeType
 from streams.protocols.commands import COMMANDS
@@ -68,10 +68,9 @@ def test_each_route_has_the_model_of_its_answer() -> None:
 
 
 def test_the_tags_of_the_document_are_those_of_the_protocols_in_their_order() -> None:
-    tags = [tag for each in DESCRIPTIONS for tag in each.tags]
+    tags = [tag for each in (*DESCRIPTIONS, HOST) for tag in each.tags]
     assert len(tags) == len(set(tags))
-    own = (*host_responses.TAGS, "registry", "service")
-    assert [tag["name"] for tag in DOCUMENT["tags"]] == [*tags, *own]
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == [*tags, "registry", "service"]
     for side, each in zip(QUERIES, DESCRIPTIONS, strict=True):
         assert {route.tag for route in side.routes} <= set(each.tags), side.name
 
@@ -87,7 +86,7 @@ def test_each_body_of_a_route_belongs_to_its_protocol_and_has_schemas_and_exampl
 
 
 def test_the_examples_of_a_body_are_those_of_its_protocol() -> None:
-    by_name = {body.name: body for body in BODIES}
+    by_name = {body.name: body for body in (*BODIES, *HOST.bodies)}
     for route in ROUTES:
         if route.body is not None:
             operation = DOCUMENT["paths"][route.template][route.method.lower()]
@@ -129,8 +128,9 @@ def test_tasks_of_saop_come_from_processors_of_the_other_protocols() -> None:
 
 
 def test_commands_of_a_protocol_lie_in_its_folder_and_are_named_once() -> None:
-    names = [name for surface in BY_PROTOCOL for name in surface.commands]
+    names = [name for surface in BY_PROTOCOL for name in surface.groups]
     assert len(names) == len(set(names))
     for surface in BY_PROTOCOL:
-        folders = {lazy.module.partition(".")[0] for lazy in surface.commands.values()}
-        assert folders == {surface.protocol}
+        entries = [each for group in surface.groups.values() for each in group.commands.values()]
+        folders = {each.module.rpartition(".")[0] for each in entries}
+        assert folders - {""} == {surface.protocol}

@@ -131,7 +131,7 @@ def test_the_route_is_described() -> None:
     operation: Any = document(Settings())["paths"][GRAPH]["get"]
     parameters = {each["name"]: each for each in operation["parameters"]}
     assert parameters["node"]["required"]
-    assert set(parameters) == {"node", "direction", "depth", "limit", "cursor", "after"}
+    assert set(parameters) == {"node", "direction", "depth", "limit", "cursor", "after", "fresh"}
 
 
 @pytest.mark.parametrize("name", DRAWING)
