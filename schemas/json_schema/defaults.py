@@ -1,4 +1,4 @@
-"""Defaults that are filled into a value before validation (Summit 2.6)."""
+"""Defaults that are filled into a value before validation (Summit guide, 2.6)."""
 
 from __future__ import annotations
 

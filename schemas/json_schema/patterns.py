@@ -8,7 +8,7 @@ RE2 expands repetitions: up to a hundred letters of any script are a program of 
 instructions, which takes 60 ms and 10 MB to compile.  So the patterns of one document have a
 PatternBudget, and compiled patterns stay in a cache that is bounded by the size of programs.
 
-Source: SAP guide, 3.3, 3.4; Summit 2.6.
+Source: SAP guide, 3.3, 3.4; Summit guide, 2.6.
 """
 
 from __future__ import annotations

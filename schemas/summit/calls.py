@@ -1,4 +1,4 @@
-"""The rules of requests (spec 2.3, 3): calls on the log, and the queries of `POST /summit`."""
+"""The rules of requests (Summit guide, 2.3, 3): on the log, and to `POST /summit`."""
 
 from __future__ import annotations
 

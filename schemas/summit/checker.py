@@ -1,4 +1,4 @@
-"""Checks that all objects of Summit share, and the forms of its texts (spec 1, 2).
+"""Checks that all objects of Summit share, and the forms of its texts (Summit guide, 1, 2).
 
 The checks never raise for bad input.  Messages name the member and the requirement, never the
 value.
@@ -207,7 +207,7 @@ def order_of(*rules: Rule) -> dict[str, int]:
 
 
 ANY_ORDER = order_of(*REFUSING)
-"""The order of the rules in the table of the spec."""
+"""The order of the rules in the table of the guide."""
 
 
 def others(value: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:

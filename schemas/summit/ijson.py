@@ -1,4 +1,4 @@
-"""The checks that a JSON value is I-JSON, by the rules of Summit (spec 1)."""
+"""The checks that a JSON value is I-JSON, by the rules of Summit (Summit guide, 1)."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _other_params_problem(
 def judge_reply(value: JsonObject) -> Judged:
     """Validate the Avro value of a SummitReply.
 
-    The problem is that of step 1 of spec 5.4; the record's key is not checked.
+    The problem is that of step 1 of the Summit guide, 5.4; the record's key is not checked.
     """
     reply = to_json(REPLY_RECORD, value)
     return Judged(reply, shape_problem(reply), reply_hash(reply))

@@ -1,4 +1,4 @@
-"""Readers of manifests from texts and files: strict YAML 1.2, or JSON (spec 2.1, 3, 6.5)."""
+"""Readers of manifests, texts or files: strict YAML 1.2, or JSON (Summit guide, 2.1, 3, 6.5)."""
 
 from __future__ import annotations
 

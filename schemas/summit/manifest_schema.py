@@ -1,4 +1,4 @@
-"""The JSON Schemas in manifests: which are accepted, and the errors of values (spec 2.6).
+"""The JSON Schemas in manifests: which are accepted, and the errors of values (Summit guide, 2.6).
 
 Where validation may take long, values go to `jsonschema`, with keywords that count their steps;
 else to `jsonschema_rs`, which cannot be interrupted: 1 µs against 140 µs for a schema of ten

@@ -1,4 +1,4 @@
-"""The rules of manifests (spec 2.1, 2.2, 2.6, 3), and their JSON form on the log."""
+"""The rules of manifests (Summit guide, 2.1, 2.2, 2.6, 3), and their JSON form on the log."""
 
 from __future__ import annotations
 

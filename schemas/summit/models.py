@@ -1,4 +1,4 @@
-"""The objects of Summit that are sent, for programs (spec 2, 6.5).
+"""The objects of Summit that are sent, for programs (Summit guide, 2, 6.5).
 
 Attributes are the members as on the wire; None means an absent member, or ABSENT where null is a
 value.  They accept any value; `check()` returns the problems.  The Avro sources of the records are

@@ -1,4 +1,4 @@
-"""The rules of replies that need only the reply (spec 2.4, 2.5, 3, 5.4)."""
+"""The rules of replies that need only the reply (Summit guide, 2.4, 2.5, 3, 5.4)."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ VALUE_RULES: dict[str, Rule] = {
 
 _FIRST = (rules.JSON_INVALID, rules.REPLY_SHAPE, rules.STATUS_VALUE)
 _ORDER = order_of(*dict.fromkeys((*_FIRST, *rules.REFUSING)))
-"""The order of spec 5.4, 1 and 7 to 10; the budget is checked before the output."""
+"""The order of the Summit guide, 5.4, steps 1 and 7 to 10; the budget comes before the output."""
 _MEMBERS = {
     words.PROGRESS: ("metrics", "provenance", "message"),
     words.RESULT: ("status", "output", "metrics", "provenance", "verification"),
@@ -178,7 +178,7 @@ def check_reply(value: object) -> list[Problem]:
 
 
 def shape_problem(reply: JsonObject) -> Problem | None:
-    """Return the first rule of step 1 of spec 5.4 that a reply violates.
+    """Return the first rule of step 1 of the Summit guide, 5.4 that a reply violates.
 
     reply: the JSON of a record.
     """
@@ -190,7 +190,7 @@ def shape_problem(reply: JsonObject) -> Problem | None:
 
 
 def reply_content(reply: JsonObject, run_kind: str) -> Content:
-    """Check steps 7 to 10 of spec 5.4 for a reply that has no shape problem.
+    """Check steps 7 to 10 of the Summit guide, 5.4 for a reply that has no shape problem.
 
     run_kind: `invoke`, whose output is an object, or `tool`.
     """

@@ -1,6 +1,6 @@
-"""The results of runs: hashes, comparable numbers, results and errors (spec 1, 2, 3).
+"""The results of runs: hashes, comparable numbers, results and errors (Summit guide, 1, 2, 3).
 
-A number is compared as the decimal of its shortest spelling (clarification 4).
+A number is compared as the decimal of its shortest spelling (Summit guide, 1).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The objects of Summit that the service writes or returns, for programs (spec 2.2, 2.5, 5.7).
+"""The objects of Summit that the service writes or returns, for programs.
 
 Times are texts in UTC.  `check()` finds no problems in them, since the edges do not check them.
+
+Source: Summit guide, 2.2, 2.5 and 5.7.
 """
 
 from __future__ import annotations

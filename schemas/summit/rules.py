@@ -1,7 +1,7 @@
-"""The closed set of rule codes of Summit (spec 3), with the codes of JSON-RPC and of results.
+"""The closed set of rule codes of Summit, with the codes of JSON-RPC and of results.
 
-The rules are in the order of the spec.  The first violated rule, in the order of its section 5,
-decides.
+The rules are in the order of the Summit guide, 3.  The first violated rule decides, in the order of
+its chapter 5.
 """
 
 from __future__ import annotations

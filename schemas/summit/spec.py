@@ -10,6 +10,7 @@ from schemas.summit.export import avro_sources
 from schemas.summit.json_schema import SCHEMAS
 from schemas.summit.manifests import check_manifest
 from schemas.summit.mapping import MAPPING
+from schemas.summit.meanings import MEANINGS
 from schemas.summit.replies import check_reply
 
 
@@ -39,4 +40,5 @@ SPEC = Spec(
     export=_export,
     sources=avro_sources,
     mapping=MAPPING,
+    meanings=MEANINGS,
 )

@@ -1,4 +1,4 @@
-"""The constants of Summit: record names, enumerations and limits (spec 1, 2)."""
+"""The constants of Summit: record names, enumerations and limits (Summit guide, 1, 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The members of the client for Summit v1 (Summit 6.5)."""
+"""The members of the client for Summit v1 (Summit guide, 6.5)."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def _is_over(watch: asyncio.Future[RunWatcher]) -> bool:
 
 
 def _verdict_on(position: str) -> str:
-    """Return the id of the record's fact; a timeout that it causes has another (Summit 5.7)."""
+    """Return the id of the record's fact; its timeout has another (Summit guide, 5.7)."""
     return f"{position}/0"
 
 

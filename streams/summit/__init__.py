@@ -1,4 +1,4 @@
-"""Summit v1 for agents and their callers (Summit 6.5): `serve_agent`, and the errors raised.
+"""Summit v1 for agents and their callers (Summit guide, 6.5): `serve_agent`, and the errors raised.
 
 The calls themselves are methods of `streams.Client`.
 """

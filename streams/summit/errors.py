@@ -9,7 +9,7 @@ from streams.errors import NegativeAnswer
 
 
 class Rejected(NegativeAnswer):
-    """A command that the service rejected; `rule` names the rule that it breaks (Summit 3).
+    """A command that the service rejected; `rule` names the rule that it breaks (Summit guide, 3).
 
     data: more members of the verdict, e.g. `errors`, `path`, `position`.
     """

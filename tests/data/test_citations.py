@@ -18,9 +18,10 @@ GUIDES: dict[str, tuple[str, ...]] = {
     "apc": ("apc",),
     "saop": ("saop", "rtes", "masking"),
     "sap": ("sap", "local_bus"),
+    "summit": ("summit",),
 }
 """The guides that are written, with the names of their protocol's folders and files."""
-UNWRITTEN = ("asap", "summit")
+UNWRITTEN = ("asap",)
 FOLDERS = ("schemas", "topology", "streams", "tests", "docs", "bench")
 
 _NUMBER = r"\d+(?:\.\d+)*"

@@ -1,4 +1,4 @@
-"""The committed examples of Summit are the seed's documents and the spec's, and go together."""
+"""The committed examples of Summit are the seed's documents and the guide's, and go together."""
 
 from __future__ import annotations
 

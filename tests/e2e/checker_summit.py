@@ -1,9 +1,9 @@
 """What a run of Summit must have left, whatever happened to the workers meanwhile.
 
 Every rule is told from the log alone, by its own words and not by the processor's code: shapes,
-schemas, hashes, agents and runs are modelled anew from the spec.
+schemas, hashes, agents and runs are modelled anew from the guide.
 
-Source: Summit 1 to 5.
+Source: Summit guide, 1 to 5.
 """
 
 from __future__ import annotations

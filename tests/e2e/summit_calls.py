@@ -1,6 +1,6 @@
 """The run that a call makes.
 
-Source: Summit 2.3, 5.2 and 5.7.
+Source: Summit guide, 2.3, 5.2 and 5.7.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The evidence on each run's row names records that are there and have the hashes it gives.
 
-Source: Summit 1 (hashes) and 5.7 (evidence).
+Source: Summit guide, 1 (hashes) and 5.7 (evidence).
 """
 
 from __future__ import annotations

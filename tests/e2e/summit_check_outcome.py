@@ -1,6 +1,6 @@
 """Rows, inboxes, RTES and lineage hold what the facts come to: that, once, and nothing else.
 
-Source: Summit 5.2 to 5.7.
+Source: Summit guide, 5.2 to 5.7.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _rows(history: Logged, fold: Fold) -> Iterator[str]:
 
 
 def _worded(row: Json, actual: Json | None) -> Json:
-    """With the words of an error as they are, where the spec leaves them to the service."""
+    """With the words of an error as they are, where the guide leaves them to the service."""
     error, words = row.get("error"), (actual or {}).get("error")
     if error is None or words is None or "message" in error:
         return row

@@ -1,6 +1,6 @@
 """What each fact says of its command, and of the ruling on it.
 
-Source: Summit 5.7.
+Source: Summit guide, 5.7.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The facts of Summit, folded in their order into runs and all that they promise.
 
-On the way each fact is compared with what the spec says of its command as things stood then.
+On the way each fact is compared with what the guide says of its command as things stood then.
 
-Source: Summit 4 and 5.
+Source: Summit guide, 4 and 5.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Values are as on the wire, written anew from what Avro has decoded: members that are null are left
 out, open ones lie where they belong, and JSON in text is parsed.
 
-Source: Summit 1 (hashes) and 2.
+Source: Summit guide, 1 (hashes) and 2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a command comes to as things stand, by the spec's order of checks.
+"""What a command comes to as things stand, by the guide's order of checks.
 
-Source: Summit 3 and 5.1 to 5.4.
+Source: Summit guide, 3 and 5.1 to 5.4.
 """
 
 from __future__ import annotations

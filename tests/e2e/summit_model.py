@@ -1,6 +1,6 @@
-"""A run as the spec tells it, written anew: its row, and what each decision does to it.
+"""A run as the guide tells it, written anew: its row, and what each decision does to it.
 
-Source: Summit 2.5, 4.1, 5.2 to 5.7.
+Source: Summit guide, 2.5, 4.1, 5.2 to 5.7.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Agents as their manifests make them: what is registered, when, and what each call may have seen.
 
-Source: Summit 2.1, 4.2, 5 and 5.1.
+Source: Summit guide, 2.1, 4.2, 5 and 5.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a JSON Schema of a manifest says of a value, by a validator that the project does not use.
 
-Source: Summit 2.6.
+Source: Summit guide, 2.6.
 """
 
 from __future__ import annotations

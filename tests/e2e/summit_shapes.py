@@ -1,8 +1,8 @@
-"""Whether a call, a reply and its parts keep to their bounds, written anew from the spec.
+"""Whether a call, a reply and its parts keep to their bounds, written anew from the guide.
 
 Only what Avro can carry.  Each function gives the first rule that is broken.
 
-Source: Summit 1, 2.3 to 2.5 and 3.
+Source: Summit guide, 1, 2.3 to 2.5 and 3.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What was acknowledged of an agent is known to every later call, in whichever partition it lies.
 
 Two workers share the partitions: the agent's rows are written by one, most calls are judged by the
-other, by its own copy (Summit 5).
+other, by its own copy (Summit guide, 5).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What the two JSON-RPC servers may answer, whatever is posted (asap spec 6.2, Summit 3 and 6.1).
+"""What the two JSON-RPC servers may answer, whatever is posted.
 
 Internal errors are none of it: nobody's request makes the service fail.
+
+Source: asap spec 6.2; Summit guide, 3 and 6.1.
 """
 
 from __future__ import annotations

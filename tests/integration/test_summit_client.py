@@ -27,7 +27,7 @@ WAYS = ("kafka", "http")
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_worked_example_with_a_real_agent(harness: SummitHarness, way: str) -> None:
-    """Summit 2.7, and its tool."""
+    """Summit guide, 2.7, and its tool."""
     harness.example("word-stats")
     budget = {"usd": 0, "seconds": 20}
 

@@ -3,7 +3,7 @@
 Each valid manifest that is not the one in force becomes it, an older version too.  A withdrawn
 agent takes no new calls; runs that it has go on under the manifest that they began with.
 
-Source: Summit spec, 4.2.
+Source: Summit guide, 4.2.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ and neither does a critic's word one that is completed.
 What is no move is a repetition, or is refused by the rule that the state has for it.  A timer
 fires on open runs only, and a call that is repeated has a run: other cells cannot happen.
 
-Source: Summit spec, 4.1.
+Source: Summit guide, 4.1.
 """
 
 from __future__ import annotations

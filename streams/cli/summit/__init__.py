@@ -1,1 +1,1 @@
-"""The commands of Summit (Summit 6.4), one module each."""
+"""The commands of Summit (Summit guide, 6.4), one module each."""

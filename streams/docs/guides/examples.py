@@ -105,7 +105,7 @@ def _example(player: _Player, case: Json) -> RuleExample:
     if not named:
         raise ValueError(f"the example of {case['rule']} does not get it")
     if "reply" in case:
-        records = [output.get("value") for output, _ in reversed(named)]
+        records = [output.get("value", output.get("body")) for output, _ in reversed(named)]
         return RuleExample(_words(case), Reply("", _members(records, case["reply"])))
     with_text = (reply for _, reply in reversed(named) if reply.message)
     without = Reply("", _without_message(named[-1][0], case["rule"]))

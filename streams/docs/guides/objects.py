@@ -85,12 +85,13 @@ def _resolved(protocol: str, schema: Json) -> Json:
 def _below(protocol: str, schema: Json, member: str) -> Json:
     """Return the schema of a member, or of the items of a list; alternatives are joined."""
     alternatives = [_resolved(protocol, each) for each in schema.get("oneOf", [schema])]
-    below = [
-        _resolved(protocol, _item(each["properties"][member]))
-        for each in alternatives
-        if member in each["properties"]
-    ]
-    return below[0] if len(below) == 1 else {"oneOf": below}
+    having = [each for each in alternatives if member in each["properties"]]
+    below = [_resolved(protocol, _item(each["properties"][member])) for each in having]
+    if len(below) == 1:
+        return below[0]
+    return {
+        "oneOf": [{"title": _label(each), **it} for each, it in zip(having, below, strict=True)]
+    }
 
 
 def _item(schema: Json) -> Json:
@@ -125,9 +126,8 @@ def _required(member: str, alternatives: list[Json]) -> str:
 
 def _label(alternative: Json) -> str:
     """Return the word that distinguishes an alternative: the constant that it alone has."""
-    constants = [
-        str(each["const"]) for each in alternative["properties"].values() if "const" in each
-    ]
+    required = [alternative["properties"][name] for name in alternative.get("required", ())]
+    constants = [str(each["const"]) for each in required if "const" in each]
     return constants[-1] if constants else alternative.get("title", "")
 
 

@@ -3,7 +3,7 @@
 They cover shape, hash, partition, the versions and transitions of runs, and timeouts.  Validation
 by the schemas of manifests is not repeated; the comparison of rows covers its outcome.
 
-Source: Summit 5.
+Source: Summit guide, 5.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A fact contains the rule by which a record was accepted and the new state of the run; other data of
 the run is read from the record.
 
-Source: Summit 4.1, 5.2 to 5.5.
+Source: Summit guide, 4.1, 5.2 to 5.5.
 """
 
 from __future__ import annotations

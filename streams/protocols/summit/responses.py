@@ -1,4 +1,4 @@
-"""The responses about runs and agents of Summit, and about sent records (Summit 6.2)."""
+"""The responses about runs and agents of Summit, and about sent records (Summit guide, 6.2)."""
 
 from __future__ import annotations
 

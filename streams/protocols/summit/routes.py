@@ -1,4 +1,4 @@
-"""The routes of Summit v1: manifests, calls, replies, agents, runs (Summit 6.2)."""
+"""The routes of Summit v1: manifests, calls, replies, agents, runs (Summit guide, 6.2)."""
 
 from __future__ import annotations
 

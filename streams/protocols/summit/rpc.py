@@ -1,4 +1,4 @@
-"""The endpoint `POST /summit`: JSON-RPC over HTTP (Summit 6.1)."""
+"""The endpoint `POST /summit`: JSON-RPC over HTTP (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host of `POST /summit` in a scenario, on the log in memory (Summit 9.9)."""
+"""The host of `POST /summit` in a scenario, on the log in memory (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

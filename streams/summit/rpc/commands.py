@@ -1,4 +1,4 @@
-"""The three logged methods: append the calls, then wait for their outcomes (Summit 6.1)."""
+"""The three logged methods: append the calls, then wait for their outcomes (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON-RPC error objects of Summit (Summit 3 and 6.1)."""
+"""JSON-RPC error objects of Summit (Summit guide, 3 and 6.1)."""
 
 from __future__ import annotations
 

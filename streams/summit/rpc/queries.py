@@ -1,4 +1,4 @@
-"""The methods that are answered from the views (Summit 6.1)."""
+"""The methods that are answered from the views (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

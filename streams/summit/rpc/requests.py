@@ -1,4 +1,4 @@
-"""Parsing of a body into requests, each checked on its own (Summit 3, the rules marked E)."""
+"""Parsing of a body into requests, each checked on its own (Summit guide, 3: rules marked E)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Final replies, built from what a handler returns or raises (Summit 6.5)."""
+"""Final replies, built from what a handler returns or raises (Summit guide, 6.5)."""
 
 from __future__ import annotations
 

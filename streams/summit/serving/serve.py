@@ -1,4 +1,4 @@
-"""Agents over `summit.inbox` and `summit.replies`, run by `serve_agent` (Summit 6.5)."""
+"""Agents over `summit.inbox` and `summit.replies`, run by `serve_agent` (Summit guide, 6.5)."""
 
 from __future__ import annotations
 

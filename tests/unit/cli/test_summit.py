@@ -1,4 +1,4 @@
-"""The commands of Summit: what they print, and what they exit with (Summit 6.4)."""
+"""The commands of Summit: what they print, and what they exit with (Summit guide, 6.4)."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 GUIDES = guides()
 MORE = "…"
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRAM = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -45,6 +46,11 @@ def programs(guide: Path) -> Iterator[Program]:
     """Yield the programs of a guide that are followed by what they print."""
     for source, printed in _PROGRAM.findall(guide.read_text(encoding="utf-8")):
         yield Program(guide.stem, source, printed)
+
+
+def excerpts(guide: Path) -> Iterator[str]:
+    """Yield all programs and parts of programs in a guide."""
+    yield from _PYTHON.findall(guide.read_text(encoding="utf-8"))
 
 
 def commands(guide: Path) -> Iterator[Command]:

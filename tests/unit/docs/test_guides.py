@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import os
 import re
@@ -25,6 +27,7 @@ from tests.unit.docs.guides import (
     Command,
     Program,
     commands,
+    excerpts,
     missing_line,
     programs,
 )
@@ -93,6 +96,17 @@ def test_a_program_prints_what_the_guide_says(program: Program) -> None:
         [sys.executable, "-c", program.source], capture_output=True, text=True, check=False
     )
     assert run.stdout == program.printed, run.stderr[-2000:]
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_what_a_program_imports_is_there(guide: Path) -> None:
+    for source in excerpts(guide):
+        tree = compile(
+            source, guide.name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        )
+        for statement in (each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)):
+            module = importlib.import_module(statement.module or "")
+            assert [each.name for each in statement.names if not hasattr(module, each.name)] == []
 
 
 def test_every_scenario_of_the_examples_is_in_a_guide() -> None:

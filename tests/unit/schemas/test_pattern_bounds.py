@@ -1,4 +1,4 @@
-"""The patterns of strangers' schemas take bounded memory and compilation (Summit 2.6, SAP 3.4)."""
+"""Patterns of strangers take bounded memory and time (Summit guide, 2.6; SAP guide, 3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Money, metrics, time and verification (Summit 2.5, 2.7, clarifications 4 and 5)."""
+"""Money, metrics, time and verification (Summit guide, 1, 2.3, 2.5, 9.2)."""
 
 from __future__ import annotations
 

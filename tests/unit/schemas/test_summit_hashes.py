@@ -1,4 +1,4 @@
-"""Hashes, and the worked example of the spec with those that it prints (Summit 1, 2.7)."""
+"""Hashes, and the worked example of the guide with those that it prints (Summit guide, 1, 2.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rule decides on a call whose params are not the method's (Summit 3, 5.2)."""
+"""Which rule decides on a call whose params are not the method's (Summit guide, 3, 5.2)."""
 
 from __future__ import annotations
 

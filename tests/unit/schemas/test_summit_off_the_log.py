@@ -1,4 +1,4 @@
-"""Records off the log, made by anyone (Summit 3, 5.2, 5.4, 7)."""
+"""Records off the log, made by anyone (Summit guide, 3, 5.2, 5.4, 7)."""
 
 from __future__ import annotations
 

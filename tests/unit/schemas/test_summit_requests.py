@@ -1,4 +1,4 @@
-"""Bodies, ids and queries of requests (Summit 3, 6.1)."""
+"""Bodies, ids and queries of requests (Summit guide, 3, 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RunResult, ToolResult and the errors in them (Summit 2.2, 2.5, 3)."""
+"""RunResult, ToolResult and the errors in them (Summit guide, 2.2, 2.5, 3)."""
 
 from __future__ import annotations
 

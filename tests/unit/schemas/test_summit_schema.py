@@ -1,4 +1,4 @@
-"""Schemas in manifests: what is taken, defaults, errors (Summit 2.6)."""
+"""Schemas in manifests: what is taken, defaults, errors (Summit guide, 2.6)."""
 
 from __future__ import annotations
 

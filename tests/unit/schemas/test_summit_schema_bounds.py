@@ -1,4 +1,4 @@
-"""Schemas of strangers take bounded work, and the engines agree (Summit 2.6)."""
+"""Schemas of strangers take bounded work, and the engines agree (Summit guide, 2.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every rule of the edges, and which of several decides (Summit 3, 5)."""
+"""Every rule of the edges, and which of several decides (Summit guide, 3, 5)."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ TABLE = {
     "verification": "-O-R",
     "message": "O---",
 }
-"""Spec 2.4: of progress, result, error and verification."""
+"""Summit guide, 2.4: of progress, result, error and verification."""
 
 
 MISSING = {

@@ -1,4 +1,4 @@
-"""Manifests as text: strict YAML 1.2 with the core schema, or JSON (Summit 2.1, 3)."""
+"""Manifests as text: strict YAML 1.2 with the core schema, or JSON (Summit guide, 2.1, 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is posted, the answer is one of JSON-RPC, and no fault of the service (Summit 6.1)."""
+"""Whatever is posted, the answer is JSON-RPC, and no fault of the service (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent replies, by what its handlers return and raise (Summit 6.5)."""
+"""What an agent replies, by what its handlers return and raise (Summit guide, 6.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long `POST /summit` waits for a batch, on a clock that goes as the waits do (Summit 6.1)."""
+"""How long `POST /summit` waits for a batch, on a clock of its waits (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

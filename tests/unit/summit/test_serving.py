@@ -1,4 +1,4 @@
-"""An agent at work: room, stops, what is delivered again and what is committed (Summit 6.5)."""
+"""An agent at work: room, stops, redelivery and what is committed (Summit guide, 6.5)."""
 
 from __future__ import annotations
 

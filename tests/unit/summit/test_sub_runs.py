@@ -1,4 +1,4 @@
-"""What a run makes of other agents (Summit 6.5)."""
+"""What a run makes of other agents (Summit guide, 6.5)."""
 
 from __future__ import annotations
 

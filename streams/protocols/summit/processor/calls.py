@@ -12,7 +12,7 @@ Else the run is queued.  A refused call leaves no row: its runId can be used aga
 
 A run can be cancelled by its caller or an operator, while it is open.
 
-Source: Summit 5.2 and 5.3.
+Source: Summit guide, 5.2 and 5.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The context of all decisions of Summit: ids, output records, and nodes of the lineage graph.
 
-Source: Summit 1 and 5.2 to 5.6.
+Source: Summit guide, 1 and 5.2 to 5.6.
 """
 
 from __future__ import annotations

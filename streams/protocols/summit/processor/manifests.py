@@ -15,7 +15,7 @@ only in the global table of `summit.agents` that the worker keeps of all partiti
 share a task.  The table is read to the topic's current end before each batch, and the offsets that
 a verdict saw are recorded in the fact.
 
-Source: Summit 4.2, 5, 5.1.
+Source: Summit guide, 4.2, 5, 5.1.
 """
 
 from __future__ import annotations

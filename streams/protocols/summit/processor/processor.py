@@ -3,7 +3,7 @@
 Manifests, calls and replies are decided by the rules in their own modules.  A decision writes the
 run's row once.
 
-Source: Summit 5.
+Source: Summit guide, 5.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SummitProcessor:
             runs.fire_timer(timer, ctx)
 
     def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
-        """Raise ValueError: the limits of Summit 2 keep output records below all size limits."""
+        """Raise ValueError: the limits of objects (Summit guide, 2) keep outputs small."""
         raise ValueError(f"a record of {message.topic.name} causes {size} on {topic.name}")
 
     def dead_letter(
@@ -74,7 +74,7 @@ def _decide(inbound: Inbound, ctx: DecisionContext) -> None:
 
 
 def _refusal(inbound: Inbound, ctx: DecisionContext) -> Verdict | None:
-    """Check step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""
+    """Check step 1 of the Summit guide, 5.2 and 5.4: the record, its key, its partition."""
     if inbound.problem is not None:
         return verdicts.malformed(inbound.problem)
     if inbound.key_text != inbound.run_id:

@@ -18,7 +18,7 @@ the run.  The reply decides how: by the first violated rule of its content, then
 by the output, for which the run's manifest has a schema.  The output of a run that does not
 complete is withheld, but its hash is stored.
 
-Source: Summit 5.4.
+Source: Summit guide, 5.4.
 """
 
 from __future__ import annotations

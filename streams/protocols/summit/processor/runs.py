@@ -6,7 +6,7 @@ and RTES receives the transition; for a tool run also the completion of the tool
 A run times out by its timer, or by the next record about it if that is decided first.  If the
 caller set the time, the run has exceeded its budget; the service's default time fails it.
 
-Source: Summit 2.3, 2.5, 4.1 and 5.2 to 5.7.
+Source: Summit guide, 2.3, 2.5, 4.1 and 5.2 to 5.7.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Run:
 
     @property
     def session_id(self) -> str:
-        """Return the RTES grouping id (Summit 1)."""
+        """Return the RTES grouping id (Summit guide, 1)."""
         session_id: str = self.row["traceId"] or self.run_id
         return session_id
 

@@ -3,7 +3,7 @@
 Totals are compared with the run's budget.  The verification status is the strictest of claim,
 checks and judge.
 
-Source: Summit 2.5 and 5.4.
+Source: Summit guide, 2.5 and 5.4.
 """
 
 from __future__ import annotations

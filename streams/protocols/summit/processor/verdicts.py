@@ -2,7 +2,7 @@
 
 A verdict is accepted, duplicate, or rejected with a reason.
 
-Source: Summit 3 and 5.7.
+Source: Summit guide, 3 and 5.7.
 """
 
 from __future__ import annotations

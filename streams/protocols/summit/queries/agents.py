@@ -1,4 +1,4 @@
-"""The queries of agents, their manifests, tools and status (Summit 6.1)."""
+"""The queries of agents, their manifests, tools and status (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

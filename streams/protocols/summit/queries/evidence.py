@@ -1,4 +1,4 @@
-"""The hashes of a run, computed again from the records that its evidence names (Summit 6.4)."""
+"""The hashes of a run, computed again from the records in its evidence (Summit guide, 6.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries of runs, their results, and the facts about runs and agents (Summit 2.5 and 6)."""
+"""The queries of runs, their results, and facts about runs and agents (Summit guide, 2.5 and 6)."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _find_row(view: ReadOnlyStore, run_id: str) -> Json | None:
 
 
 def _with_status(row: Json) -> Json:
-    """Rename `state` of a run to `status` (Summit 9.7)."""
+    """Rename `state` of a run to `status` (Summit guide, 5.7)."""
     return {("status" if name == "state" else name): value for name, value in row.items()}
 
 

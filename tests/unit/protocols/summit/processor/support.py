@@ -69,7 +69,7 @@ _TOOL: Json = {
 
 
 def manifest(name: str = AGENT, version: str = "1.2.0", **spec: Any) -> Json:
-    """The manifest of the worked example (Summit 2.7).  spec: members of `spec` that differ."""
+    """The manifest of the worked example (Summit guide, 2.7).  spec: what differs in `spec`."""
     return {
         "apiVersion": "summit.io/v1",
         "kind": "Agent",

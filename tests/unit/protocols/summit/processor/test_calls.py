@@ -1,4 +1,4 @@
-"""Calls: what makes a run, what is refused, what follows (Summit 5.2, 5.3)."""
+"""Calls: what makes a run, what is refused, what follows (Summit guide, 5.2, 5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every cell of the two machines: the spec's tables, the declared ones, and what is decided."""
+"""Every cell of the two machines: the guide's tables, the declared ones, and what is decided."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUN_TABLE = """
 | timeout | · | failed | failed | · | · | · | · |
 | out_of_time | · | budget_exceeded | budget_exceeded | · | · | · | · |
 | verification | ✗ run.unknown | ✗ judge.not_completed | ✗ judge.not_completed | = | ✗ judge.not_completed | ✗ judge.not_completed | ✗ judge.not_completed |
-"""  # noqa: E501 — as in the spec
+"""  # noqa: E501 — as in the guide
 AGENT_TABLE = """
 | event | none | registered | withdrawn |
 | register | registered | registered | registered |

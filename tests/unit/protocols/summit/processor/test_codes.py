@@ -155,7 +155,7 @@ STORIES: Mapping[str, Story] = {
     "reply.duplicate": after(DONE, replied("result")),
 }
 ANSWERED_AT_THE_EDGE = {"budget.key"}
-"""Rules of the processor too, which no Avro record can break (Summit 9.2)."""
+"""Rules of the processor too, which no Avro record can break (Summit guide, 3)."""
 
 
 def test_every_code_has_a_story() -> None:

@@ -1,4 +1,4 @@
-"""What critics say of completed runs (Summit 5.4, step 10)."""
+"""What critics say of completed runs (Summit guide, 5.4, step 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdicts on manifests, and the rows that they leave (Summit 5.1)."""
+"""The verdicts on manifests, and the rows that they leave (Summit guide, 5.1)."""
 
 from __future__ import annotations
 

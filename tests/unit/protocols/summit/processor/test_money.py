@@ -1,4 +1,4 @@
-"""Budgets of money and of tokens, as Summit 2.5 and 2.7 have them."""
+"""Budgets of money and of tokens, as the Summit guide, 2.5 and 9.2, has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents say of their runs (Summit 5.4, steps 1 to 9)."""
+"""What agents say of their runs (Summit guide, 5.4, steps 1 to 9)."""
 
 from __future__ import annotations
 

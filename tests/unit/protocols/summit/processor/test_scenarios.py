@@ -1,4 +1,4 @@
-"""The scenarios of Summit: what the spec says of each, with their restarts and without.
+"""The scenarios of Summit: what the guide says of each, with their restarts and without.
 
 That a restart after any line changes nothing is tested of all scenarios in `tests.unit.play`.
 """

@@ -1,4 +1,4 @@
-"""A run's time, and what comes too late (Summit 5.4, 5.5)."""
+"""A run's time, and what comes too late (Summit guide, 5.4, 5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked example of Summit 2.7, with the ids and hashes that it prints."""
+"""The worked example of the Summit guide, 2.7, with the ids and hashes that it prints."""
 
 from __future__ import annotations
 

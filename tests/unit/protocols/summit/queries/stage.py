@@ -1,4 +1,4 @@
-"""Manifests, calls and replies as people send them: the worked example of Summit 2.7."""
+"""Manifests, calls and replies as people send them: the worked example of the Summit guide, 2.7."""
 
 from __future__ import annotations
 

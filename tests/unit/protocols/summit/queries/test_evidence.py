@@ -1,4 +1,4 @@
-"""The hashes of a run, when another record lies where its evidence points to (Summit 6.4)."""
+"""The hashes of a run, when another record is where its evidence points (Summit guide, 6.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /summit`: calls and what comes of them (Summit 6.1)."""
+"""`POST /summit`: calls and what comes of them (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /summit`: what is answered from the views (Summit 6.1)."""
+"""`POST /summit`: what is answered from the views (Summit guide, 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /summit`: requests that are none, each by its rule (Summit 3)."""
+"""`POST /summit`: requests that are none, each by its rule (Summit guide, 3)."""
 
 from __future__ import annotations
 
