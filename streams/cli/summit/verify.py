@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -16,7 +17,7 @@ _TITLES = ("check", "result", "expected", "found", "source")
 @click.command("verify", cls=SummitCommand)
 @click.argument("run")
 @json_option
-@common.after_option
+@common.read_options
 @click.pass_context
 def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -> None:
     """Read the records in a run's evidence again, and recompute its hashes.
@@ -27,17 +28,15 @@ def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -
     Example:
       headrace summit verify run-7f2
     """
-    from streams.log import fetching
-    from streams.protocols.summit.queries import runs
-    from streams.protocols.summit.queries.agents import manifest_reader
-    from streams.protocols.summit.queries.evidence import checks
-
-    with common.open_log_and_view(Settings.load(), after) as (log, view):
-        results = checks(runs.run(view, run), fetching.records_of(log), manifest_reader(view))
+    path = f"/v1/summit/runs/{quote(run, safe='')}/evidence"
+    answer = common.ask(path, common.query_of({"after": after}), Settings.load())
+    checks = answer["checks"]
     if as_json:
-        common.show_json({"runId": run, "checks": [check._asdict() for check in results]})
+        common.show_json(answer)
     else:
-        rows: list[tuple[Any, ...]] = [tuple(cell or "-" for cell in check) for check in results]
+        rows: list[tuple[Any, ...]] = [
+            tuple(check[title] or "-" for title in _TITLES) for check in checks
+        ]
         common.show_table(_TITLES, rows)
-    if any(check.result != "ok" for check in results):
+    if any(check["result"] != "ok" for check in checks):
         ctx.exit(REJECTED)

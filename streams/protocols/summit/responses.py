@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
 from streams.gateway.responses import (
+    Count,
     Extended,
     Json,
     Page,
@@ -49,6 +52,47 @@ class SummitRuns(ResponseModel):
     next: str | None
 
 
+class SummitTreeRun(ResponseModel):
+    """A run of a tree.
+
+    depth: 0 for the run that is asked for.  usd: what it has cost, to nine decimals.
+    treeUsd: null; what runs spend is not added up over a tree.
+    """
+
+    runId: str
+    parentRunId: str | None
+    depth: Count
+    agentId: str
+    status: Status
+    tokens: Count
+    usd: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]{9}$")]
+    treeUsd: str | None
+
+
+class SummitRunTree(ResponseModel):
+    items: list[SummitTreeRun]
+    next: str | None
+
+
+class SummitEvidenceCheck(ResponseModel):
+    """The comparison of one hash.
+
+    result: `missing` if a record is no longer on the log.  found: the hash that was computed; null
+    then, and without anything to hash.  source: the position or the topic that was read.
+    """
+
+    check: Literal["callHash", "inputHash", "manifestHash", "replyHash", "outputHash"]
+    result: Literal["ok", "mismatch", "missing"]
+    expected: str
+    computed: Annotated[str | None, Field(alias="found")]
+    source: str
+
+
+class SummitRunEvidence(ResponseModel):
+    runId: str
+    checks: list[SummitEvidenceCheck]
+
+
 EXTENDED = (
     Extended("SummitListedRun", _RUN, ListedRun, without=("state",)),
     Extended("SummitWholeRun", _RUN, WholeRun, without=("state",)),
@@ -59,6 +103,8 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "SummitAgents": Page.of(SUMMIT_AGENTS),
     "SummitEvents": Page.of(SUMMIT_EVENTS),
     "SummitRuns": SummitRuns,
+    "SummitRunTree": SummitRunTree,
+    "SummitRunEvidence": SummitRunEvidence,
     **{extended.name: extended for extended in EXTENDED},
 }
 """The responses by their names in the route table."""

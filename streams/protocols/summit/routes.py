@@ -20,7 +20,8 @@ from streams.api.route import (
 from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.protocols.summit import as_of
-from streams.protocols.summit.queries import agents, runs
+from streams.protocols.summit.queries import agents, runs, tree
+from streams.protocols.summit.queries.evidence import run_checks
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.service import ServiceSettings
 from topology.declarations import Topic
@@ -59,6 +60,11 @@ def _query(query: Callable[..., Any], *, paged: bool = False) -> Query:
 
 def _get_agent(call: Call) -> Any:
     return agents.agent(call.view, call.ids["agentId"], call.params.text("version"))
+
+
+def _check_evidence(call: Call) -> Any:
+    assert call.log is not None, "the records of a run are on the log"
+    return run_checks(call.view, call.log, call.ids["runId"])
 
 
 def _withdrawal(call: Call) -> Output:
@@ -154,5 +160,22 @@ ROUTES: tuple[Route, ...] = (
         "the verdicts on the call and the replies of a run",
         runs.PAGED,
         "SummitEvents",
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/tree",
+        "get_summit_run_tree",
+        _query(tree.run_tree, paged=True),
+        "a run and the runs below it, depth first, with what each has used",
+        tree.TREE_PARAMS,
+        "SummitRunTree",
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/evidence",
+        "check_summit_run_evidence",
+        Query(_check_evidence, asks_kafka=True),
+        "the hashes of a run, computed again from the records that its evidence names",
+        answer="SummitRunEvidence",
     ),
 )

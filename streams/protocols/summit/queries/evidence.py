@@ -7,7 +7,12 @@ from typing import Any, NamedTuple
 
 from schemas import Undecodable, canonical_json, decode, summit
 from schemas.summit.words import CALL_RECORD, INVOKE, MANIFEST_RECORD, REPLY_RECORD
+from streams.engine.log import Log
 from streams.engine.records import Record
+from streams.log import fetching
+from streams.protocols.summit.queries import runs
+from streams.protocols.summit.queries.agents import manifest_reader
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json
 from topology.summit import SUMMIT_AGENTS
 
@@ -41,6 +46,12 @@ class _Source(NamedTuple):
     value: Json | None = None
     hash: str | None = None
     exists: bool = True
+
+
+def run_checks(view: ReadOnlyStore, log: Log, run_id: str) -> Json:
+    """Return the checks of a run, for which its records are read.  Raises NotFound."""
+    results = checks(runs.run(view, run_id), fetching.records_of(log), manifest_reader(view))
+    return {"runId": run_id, "checks": [check._asdict() for check in results]}
 
 
 def checks(run: Json, fetch: Fetch, manifest_of: ManifestOf) -> list[Check]:

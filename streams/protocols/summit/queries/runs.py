@@ -107,7 +107,7 @@ def run(view: ReadOnlyStore, run_id: str) -> Json:
 
     Raises NotFound.
     """
-    row = _require_row(view, run_id)
+    row = require_row(view, run_id)
     inputs, output = _fact_member(view, input_key(run_id), "inputs"), _output(view, row)
     return {
         **_with_status(row),
@@ -118,7 +118,7 @@ def run(view: ReadOnlyStore, run_id: str) -> Json:
 
 def run_status(view: ReadOnlyStore, run_id: str) -> Json:
     """Return a run for `agent.status`, with its result once it has ended.  Raises NotFound."""
-    row = _require_row(view, run_id)
+    row = require_row(view, run_id)
     listed_run = _with_status(row)
     response = {name: listed_run[name] for name in _STATUS_MEMBERS}
     run_result = result(view, run_id)
@@ -138,7 +138,7 @@ def runs(view: ReadOnlyStore, params: QueryParams) -> Json:
     return page_of(params, prefix, rows_by_index(view, index, item))
 
 
-def _require_row(view: ReadOnlyStore, run_id: str) -> Json:
+def require_row(view: ReadOnlyStore, run_id: str) -> Json:
     row = _find_row(view, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", rules.RUN_UNKNOWN.code)

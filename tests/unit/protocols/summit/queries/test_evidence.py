@@ -141,3 +141,18 @@ def test_bytes_that_are_no_record(
 def test_records_that_are_there_no_more(bench: Bench, member: str, bad_checks: set[str]) -> None:
     """Of a manifest its row is left."""
     assert wrong(bench, RUN, member, None) == dict.fromkeys(bad_checks, "missing")
+
+
+def test_the_route_computes_the_hashes_from_the_records(bench: Bench) -> None:
+    answer = bench.look(f"/v1/summit/runs/{RUN}/evidence")
+    run = bench.look(f"/v1/summit/runs/{RUN}")
+    assert answer["runId"] == RUN
+    assert {each["check"] for each in answer["checks"]} == ALL
+    for each in answer["checks"]:
+        assert each["result"] == "ok"
+        assert each["found"] == each["expected"] == run["evidence"][each["check"]]
+
+
+def test_the_evidence_of_a_run_that_is_not_there(bench: Bench) -> None:
+    answer = bench.get("/v1/summit/runs/none/evidence")
+    assert (answer.status, answer.body["rule"]) == (404, "run.unknown")
