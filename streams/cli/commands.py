@@ -246,7 +246,12 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         ),
     },
     "Look": {
+        "overview": CommandEntry("overview", "Show what was decided lately, is open, and lags."),
+        "verdicts": CommandEntry("rulings", "Show refused and duplicate records.", "verdicts"),
+        "agents": CommandEntry("rulings", "Show who sends, and what becomes of it.", "agents"),
+        "search": CommandEntry("rulings", "Find anything by an id or its beginning.", "search"),
         "show": CommandEntry("show", "Show one thing of any protocol, its steps and why."),
+        "explain": CommandEntry("explain", "Show why a verdict is so, and prove it."),
         "trace": CommandEntry("trace", "Show what came of a trace in all protocols."),
         "tail": CommandEntry("tail", "Follow a topic, decoded."),
         "lineage": CommandEntry("lineage", "Show the lineage graph over all protocols."),

@@ -1,0 +1,108 @@
+"""The commands `headrace verdicts`, `agents` and `search`, over all protocols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from streams.cli import common, lists, text
+from streams.cli.cells import Row
+from streams.cli.lists import Column
+from streams.settings import Settings
+
+_PROTOCOLS = click.Choice(["apc", "saop", "sap", "asap", "summit"])
+_AGENT = (
+    *lists.columns("agent", "protocol"),
+    Column("accepted", "accepted", "number"),
+    Column("duplicate", "duplicate", "number"),
+    Column("refused", "rejected", "number"),
+    *lists.columns("last_at", "last_rule"),
+)
+_RESULT = (
+    *lists.columns("match", "kind", "title", "state", "at"),
+    Column("node", "node", "plain"),
+)
+
+
+@click.command("verdicts")
+@click.option("--protocol", type=_PROTOCOLS, help="Of this protocol.")
+@click.option("--verdict", type=click.Choice(["rejected", "duplicate"]), help="Only these.")
+@click.option("--rule", metavar="CODE", help="Decided by this rule.")
+@click.option(
+    "--fault",
+    type=click.Choice(["sender", "service", "infrastructure"]),
+    help="Whose fault it is.",
+)
+@click.option("--principal", metavar="NAME", help="Sent by this principal.")
+@click.option("--agent", metavar="ID", help="Sent by this agent.")
+@click.option("--from", "from_", metavar="TIME", help="Not earlier, ISO 8601.")
+@click.option("--to", metavar="TIME", help="Earlier than this, ISO 8601.")
+@lists.options
+def verdicts(from_: str | None, **params: Any) -> None:
+    """Show refused and duplicate records of all protocols, the newest first.
+
+    \b
+    Example:
+      headrace verdicts --protocol sap --rule alignment_refused
+    """
+    query = common.query_of({**params, "from": from_})
+    text.show(common.ask("/v1/verdicts", query, Settings.load()), _render_verdicts, pipe=None)
+
+
+def _render_verdicts(answer: Any, page: text.Page) -> None:
+    rows = [
+        Row(
+            [
+                page.time(each["at"]),
+                page.plain(each["protocol"]),
+                page.id(each["title"]),
+                page.verdict(each["verdict"]),
+                page.plain(each["rule"]),
+                page.id(each["agent"]),
+                page.plain(each["cause"]),
+            ],
+            note=page.message(each["message"], "dim") if each["message"] else None,
+        )
+        for each in answer["items"]
+    ]
+    page.table(("time", "protocol", "record", "verdict", "rule", "agent", "cause"), rows)
+    page.more(len(rows), answer["next"])
+
+
+@click.command("agents")
+@click.option("--protocol", type=_PROTOCOLS, help="In this protocol.")
+@click.option("--q", metavar="TEXT", help="Whose id contains this text.")
+@lists.options
+def agents(**params: Any) -> None:
+    """Show who sends, and what becomes of it, the latest first.
+
+    \b
+    Example:
+      headrace agents --protocol apc
+    """
+    lists.show("/v1/agents", _AGENT, **params)
+
+
+@click.command("search")
+@click.argument("q", metavar="TEXT")
+@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
+@text.options
+@common.read_options
+def search(**params: Any) -> None:
+    """Find things, traces, agents and positions by an id or its beginning.
+
+    TEXT has 3 characters or more.  Exits with 1 if nothing is found.
+
+    \b
+    Example:
+      headrace search 7f0c2f5d
+    """
+    answer = common.ask("/v1/search", common.query_of(params), Settings.load())
+
+    def render(answer: Any, page: text.Page) -> None:
+        lists.show_text(page, _RESULT, answer["items"])
+
+    text.show(answer, render, pipe=None)
+    if not answer["items"]:
+        raise SystemExit(1)

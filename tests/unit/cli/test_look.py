@@ -1,0 +1,190 @@
+"""`headrace overview`, `verdicts`, `agents`, `search` and `explain` over the real routes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from streams.cli import common, main
+from streams.cli.explain import fails
+from streams.cli.overview import sparkline
+from streams.settings import Settings
+from tests.unit.cli.hostile_values import HOSTILE
+from tests.unit.cli.test_record_lines import is_inert
+from tests.unit.routes.stories import Story, lines_of
+
+PACKET = "00000000-0000-4000-8000-000000000001"
+FACT = "apc.events/0/0"
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    played = Story(lines_of("refusals"), tmp_path_factory.mktemp("story"))
+    yield played
+    played.scenario.close()
+
+
+@pytest.fixture(autouse=True)
+def requests(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Answer requests from the story; return the paths that were asked for."""
+    paths: list[str] = []
+
+    def ask(path: str, query: str, settings: Settings) -> Any:
+        paths.append(f"{path}?{query}" if query else path)
+        status, body = story.ask(paths[-1])
+        if status != 200:
+            raise common.error_of_problem(status, body)
+        return body
+
+    monkeypatch.setattr(common, "ask", ask)
+    return paths
+
+
+def run(*words: str, columns: int = 120) -> Result:
+    return CliRunner().invoke(main, words, env={"COLUMNS": str(columns)})
+
+
+def body(*words: str) -> Any:
+    return json.loads(run(*words, "--json").stdout)
+
+
+def test_the_overview_counts_what_was_decided() -> None:
+    overview = body("overview")
+    lines = run("overview", "--text").stdout.splitlines()
+    counts = {line.split()[0]: int(line.split()[1]) for line in lines[2:6]}
+    assert counts == {
+        "commands": overview["commands"],
+        "accepted": overview["accepted"],
+        "duplicate": overview["duplicate"],
+        "refused": overview["rejected"],
+    }
+    assert counts["refused"] > 0
+    rules = [each for each in overview["rules"] if each["verdict"] == "rejected"]
+    for rule in rules:
+        assert any(rule["rule"] in line and "✖ refused" in line for line in lines), rule
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_nothing_is_wider_than_the_terminal(columns: int) -> None:
+    for words in (["overview"], ["verdicts"], ["agents"], ["search", "00000000"]):
+        lines = run(*words, "--text", columns=columns).stdout.splitlines()
+        assert lines
+        assert all(len(line) <= columns for line in lines), words
+
+
+def test_verdicts_are_listed_and_filtered() -> None:
+    items = body("verdicts")["items"]
+    rejected = [item for item in items if item["verdict"] == "rejected"]
+    assert rejected
+    text = run("verdicts", "--verdict", "rejected", "--text", "--wide").stdout
+    for item in rejected:
+        assert item["rule"] in text
+    assert body("verdicts", "--rule", "phase_type")["items"] == [
+        item for item in items if item["rule"] == "phase_type"
+    ]
+    assert body("verdicts", "--to", "2020-01-01T00:00:00Z")["items"] == []
+
+
+def test_agents_are_listed_with_what_became_of_their_records() -> None:
+    items = body("agents")["items"]
+    assert items
+    lines = run("agents", "--text", "--wide").stdout.splitlines()
+    assert lines[0].split() == [
+        *("agent", "protocol", "accepted", "duplicate", "refused", "last_at", "last_rule")
+    ]
+    assert len(lines) == len(items) + 1
+
+
+def test_a_search_finds_by_the_beginning_and_exits_with_1_without_results() -> None:
+    (item, *_) = body("search", "7f0c2f5d")["items"]
+    assert item["node"].startswith("apc:packet:7f0c2f5d")
+    assert item["title"] in run("search", "7f0c2f5d", "--text", "--wide").stdout
+    missing = run("search", "none-such", "--json")
+    assert missing.exit_code == 1
+    assert json.loads(missing.stdout)["items"] == []
+
+
+def test_an_explanation_derives_the_verdict_again() -> None:
+    verdicts = body("verdicts", "--protocol", "apc", "--rule", "phase_type")["items"]
+    node = verdicts[0]["node"]
+    answer = body("explain", node)
+    assert answer["proof"]["rederived"]["outcome"] == "holds"
+    result = run("explain", node, "--text")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == node
+    assert any(line.startswith("✔  derived again") for line in lines)
+    assert lines[-1] == "–  not sealed"
+
+
+def test_an_explanation_of_nothing_says_so() -> None:
+    result = run("explain", f"apc:packet:{PACKET[:-1]}9")
+    assert result.exit_code == 1
+    assert "headrace: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("proof", "expected"),
+    [
+        ({}, False),
+        ({"recorded": False}, True),
+        ({"rederived": {"outcome": "differs", "detail": ""}}, True),
+        ({"rederived": {"outcome": "not_derivable", "detail": ""}}, False),
+        ({"sealed": {"signature": "invalid"}}, True),
+        ({"sealed": {"signature": "not_checked"}}, False),
+    ],
+)
+def test_a_proof_fails_only_where_something_contradicts(
+    proof: dict[str, Any], expected: bool
+) -> None:
+    good = {
+        "recorded": True,
+        "rederived": {"outcome": "holds", "detail": ""},
+        "sealed": {"signature": "valid"},
+    }
+    assert fails({**good, **proof}) is expected
+
+
+def test_a_failed_proof_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_story = common.ask
+
+    def ask(path: str, query: str, settings: Settings) -> Any:
+        answer = ask_story(path, query, settings)
+        if path.endswith("/proof"):
+            answer = {**answer, "rederived": {"outcome": "differs", "detail": "another rule"}}
+        return answer
+
+    verdicts = body("verdicts", "--protocol", "apc")["items"]
+    node = next(each["node"] for each in verdicts if each["node"])
+    monkeypatch.setattr(common, "ask", ask)
+    result = run("explain", node, "--text")
+    assert result.exit_code == 1
+    assert "✖  derived otherwise  another rule" in result.stdout
+
+
+def test_sparklines() -> None:
+    assert sparkline([]) == sparkline([0, 0]) == ""
+    assert sparkline([0, 1, 8]) == " ▁█"
+    assert sparkline([4, 4]) == "██"
+
+
+def test_hostile_texts_are_inert(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(value: Any) -> Any:
+        match value:
+            case dict():
+                return {name: spoil(each) for name, each in value.items()}
+            case list():
+                return [spoil(each) for each in value]
+            case str() if not value.startswith("2026"):
+                return HOSTILE
+        return value
+
+    bodies = {path: common.ask(path, "", Settings()) for path in ("/v1/verdicts", "/v1/agents")}
+    monkeypatch.setattr(common, "ask", lambda path, query, settings: spoil(bodies[path]))
+    for words in (["verdicts"], ["agents"]):
+        for line in run(*words, "--text", "--wide").stdout.splitlines():
+            assert is_inert(line)
