@@ -11,7 +11,7 @@ from streams.api.description import Body
 from streams.api.openapi import Json as Schema
 from streams.gateway.responses import Count, Json, ResponseModel, ResponseShape, Time
 from streams.ops.redrive import RedriveStatus
-from streams.routes.dead_letters import MAX_POSITIONS, MAX_REASON
+from streams.routes.dead_letters import MAX_POSITIONS, MAX_REASON, POSITION_PATTERN
 
 Position = Annotated[str, Field(description="topic/partition/offset")]
 
@@ -85,7 +85,8 @@ class RedriveResults(ResponseModel):
 
 def _order_schema() -> Schema:
     flag = {"type": "boolean", "default": False}
-    positions = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    position = {"type": "string", "pattern": f"^{POSITION_PATTERN}$"}
+    positions = {"type": "array", "items": position, "minItems": 1}
     return {
         "redrive": {
             "type": "object",

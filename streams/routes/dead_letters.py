@@ -5,6 +5,7 @@ They show what `headrace dlq` shows, and send as `headrace dlq redrive` does.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -34,9 +35,9 @@ from streams.ops.redrive import (
 from streams.settings import Settings
 from streams.views.keys import key
 from streams.views.pages import Entries, page_of
-from streams.views.parse import QueryError, parse_position
+from streams.views.parse import parse_position
 from streams.views.positions import Position
-from streams.views.query_params import CURSOR, Parameter, limit
+from streams.views.query_params import CURSOR, Parameter, limit, one_of
 from topology.declarations import Topic
 
 Json = dict[str, Any]
@@ -45,6 +46,7 @@ MAX_REASON = 1000
 _SHAPE = "schema_invalid"
 MAX_READ = 100_000
 """The most dead letters that one list request reads."""
+POSITION_PATTERN = r"[^/]+\.dlq/[0-9]{1,18}/[0-9]{1,18}"
 _LETTERS, _GROUPS = key("dead letters"), key("dead letter groups")
 _INPUTS = {source.name: dead for dead, source in SOURCES.items()}
 _STATES = tuple(state.value for state in RedriveStatus)
@@ -54,7 +56,7 @@ def list_dead_letters(call: Call) -> Json:
     """Return a page of dead letters, the newest first, without their values."""
     log, prefix = _log_of(call), call.settings.prefix
     code, state = call.params.text("code"), call.params.text("state")
-    topics = _dead_letter_topics(call.params.text("topic"), prefix)
+    topics = _dead_letter_topics(call.params.text("topic"))
     done = sent_back(log, prefix)
 
     def entries(after_key: bytes | None) -> Entries:
@@ -89,14 +91,9 @@ def _list_item(
     return {**summary, "topic": SOURCES[topic].name, "state": standing}
 
 
-def _dead_letter_topics(name: str | None, prefix: str) -> Sequence[Topic]:
-    """Return the dead letter topic of an input topic, or all.  Raises QueryError."""
-    if name is None:
-        return TOPICS
-    topic = _INPUTS.get(name.removeprefix(prefix).removesuffix(".dlq"))
-    if topic is None:
-        raise QueryError("topic", f"one of {', '.join(sorted(_INPUTS))}")
-    return (topic,)
+def _dead_letter_topics(name: str | None) -> Sequence[Topic]:
+    """Return the dead letter topic of an input topic, or all."""
+    return TOPICS if name is None else (_INPUTS[name],)
 
 
 def summarize_dead_letters(call: Call) -> Json:
@@ -195,7 +192,7 @@ def _result(place: str, letter: DeadLetter | None, sent: str | None) -> Json:
 
 
 def _parse_order(body: Any, log: Log, settings: Settings) -> _Order:
-    """Check the body of a redrive request.  Raises InvalidInput."""
+    """Check the body of a redrive request.  Raises InvalidInput, NotFound."""
     if not isinstance(body, dict):
         raise InvalidInput([Problem(_SHAPE, "", "The body must be an object.")])
     checks = {"positions": list, "dry_run": bool, "again": bool, "reason": str | None}
@@ -213,7 +210,7 @@ def _parse_order(body: Any, log: Log, settings: Settings) -> _Order:
     if positions is None:
         problems.append(Problem(_SHAPE, "/positions", "positions is missing."))
     elif isinstance(positions, list):
-        problems += _position_problems(positions, log, settings)
+        problems += _position_problems(positions)
     reason = body.get("reason")
     if isinstance(reason, str) and len(reason) > MAX_REASON:
         message = f"reason must have at most {MAX_REASON} characters."
@@ -221,7 +218,8 @@ def _parse_order(body: Any, log: Log, settings: Settings) -> _Order:
     if problems:
         raise InvalidInput(problems)
     dry_run, again = body.get("dry_run", False), body.get("again", False)
-    return _Order(tuple(dict.fromkeys(body["positions"])), dry_run, again, reason)
+    full = (_full_position(text, log, settings.prefix) for text in body["positions"])
+    return _Order(tuple(dict.fromkeys(full)), dry_run, again, reason)
 
 
 _TYPES = {
@@ -232,27 +230,26 @@ _TYPES = {
 }
 
 
-def _position_problems(positions: list[Any], log: Log, settings: Settings) -> Iterator[Problem]:
+def _position_problems(positions: list[Any]) -> Iterator[Problem]:
     if not 0 < len(positions) <= MAX_POSITIONS:
         message = f"positions must have 1 to {MAX_POSITIONS} positions, not {len(positions)}."
         yield Problem(_SHAPE, "/positions", message)
         return
-    names = {settings.prefix + topic.name for topic in TOPICS}
-    counts = {topic.name: topic.partitions for topic in log.topics().values()}
     for number, text in enumerate(positions):
-        if not _is_letter_position(text, names, counts):
+        if not isinstance(text, str) or not re.fullmatch(POSITION_PATTERN, text):
             message = "A position of a dead letter is topic/partition/offset on a .dlq topic."
             yield Problem(_SHAPE, f"/positions/{number}", message)
 
 
-def _is_letter_position(text: Any, names: set[str], counts: dict[str, int]) -> bool:
-    if not isinstance(text, str):
-        return False
-    try:
-        at = parse_position(text)
-    except QueryError:
-        return False
-    return at.topic in names and at.partition < counts.get(at.topic, 0)
+def _full_position(text: str, log: Log, prefix: str) -> str:
+    """Return a position with the topic's full name; it may lack the prefix.  Raises NotFound."""
+    at = parse_position(text)
+    names = {prefix + topic.name: topic.name for topic in TOPICS}
+    name = at.topic if at.topic in names else prefix + at.topic
+    existing = log.topics().get(name)
+    if name not in names or existing is None or at.partition >= existing.partitions:
+        raise NotFound(f"there is no partition {at.topic}/{at.partition} of dead letters")
+    return "/".join(map(str, at._replace(topic=name)))
 
 
 def _log_of(call: Call) -> Log:
@@ -265,7 +262,7 @@ def _settings_of(call: Call) -> Settings:
     return call.settings
 
 
-_TOPIC = Parameter("topic", "of this input topic", low=1, example="apc.packets")
+_TOPIC = one_of("topic", "of this input topic", tuple(sorted(_INPUTS)))
 _CODE = Parameter("code", "with this code", low=1, example="decide_failed")
 _STATE = Parameter("state", "that can be sent back, or why not", choices=_STATES)
 
@@ -306,6 +303,6 @@ ROUTES: tuple[Route, ...] = (
         answer="RedriveResults",
         body="redrive",
         role=Role.OPERATOR,
-        errors=(409,),
+        errors=(404, 409),
     ),
 )

@@ -187,7 +187,7 @@ def test_an_unknown_variable_names_the_nearest_one(name: str, nearest: str) -> N
         ("PARTITIONS", "-1"),
         ("PARTITIONS", "٤"),
         ("PARTITIONS", "9" * 5000),
-        ("BROKER_PORT", "80"),
+        ("BROKER_PORT", "65536"),
         ("APC_REQUIRE_ANTI_DRIFT", "yes"),
         ("LOG_LEVEL", "loud"),
         ("APC_DECAY_MIN_SCORE", "1.01"),

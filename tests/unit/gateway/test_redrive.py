@@ -65,7 +65,8 @@ def test_the_newest_comes_first_and_pages_go_on(gateway: GatewayBench, failed: l
     assert {(item["topic"], item["code"]) for item in whole["items"]} == {
         ("apc.packets", "decide_failed")
     }
-    pages, cursor = [], ""
+    pages: list[Any] = []
+    cursor: str | None = ""
     while cursor is not None:
         page = gateway.get(f"{LIST}?limit=2" + (f"&cursor={cursor}" if cursor else ""))
         pages += page["items"]
@@ -151,7 +152,7 @@ def test_one_that_is_deleted_is_gone(gateway: GatewayBench, failed: list[str]) -
         ({"positions": ["apc.packets.dlq/0/0"] * 101}, "/positions"),
         ({"positions": "apc.packets.dlq/0/0"}, "/positions"),
         ({"positions": ["apc.packets/0/0"]}, "/positions/0"),
-        ({"positions": ["apc.packets.dlq/99/0"]}, "/positions/0"),
+        ({"positions": ["apc.packets.dlq/0/x"]}, "/positions/0"),
         ({"positions": ["apc.packets.dlq/0/0"], "dry_run": 1}, "/dry_run"),
         ({"positions": ["apc.packets.dlq/0/0"], "reason": "x" * 1001}, "/reason"),
         ({"positions": ["apc.packets.dlq/0/0"], "rate": 5}, "/rate"),
@@ -162,6 +163,12 @@ def test_a_body_of_another_form_is_refused(gateway: GatewayBench, body: Any, pat
     response = gateway.ask("POST", REDRIVE, json=body)
     assert response.status_code == 422
     assert (response.json()["rule"], response.json()["path"]) == ("schema_invalid", path)
+
+
+@pytest.mark.parametrize("position", ["apc.packets.dlq/99/0", "apc.events.dlq/0/0"])
+def test_an_unknown_partition_is_not_found(gateway: GatewayBench, position: str) -> None:
+    response = gateway.ask("POST", REDRIVE, json={"positions": [position]})
+    assert (response.status_code, response.json()["rule"]) == (404, "not_found")
 
 
 def test_one_that_is_fenced_says_so(

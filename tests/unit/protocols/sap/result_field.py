@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,9 +16,9 @@ from click.testing import CliRunner
 import streams
 from schemas import decode, sap
 from streams.cli import common
-from streams.cli.sap.task import command
+from streams.cli.sap.show import command
 from streams.protocols.sap.queries.tasks import task as task_of
-from streams.view_store.view import View
+from streams.settings import Settings
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.protocols.sap.queries.stage import result, task, task_id
 from tests.unit.views.bench import Bench
@@ -44,8 +42,8 @@ def main() -> None:
         bench.view.catch_up(0)
         results["query"] = task_of(bench.view, task_id(0))
         results["row"] = row(bench)
-        results["cli"] = json.loads(printed(bench.view, "--json"))
-        results["table"] = printed(bench.view)
+        results["cli"] = json.loads(printed(gateway, "--json"))
+        results["table"] = printed(gateway)
     problems = sap.validate("result", {**RESULT, "confidence": 2})
     results["problems"] = [(problem.rule, problem.path) for problem in problems]
     results["home"] = str(Path(streams.__file__).parents[1])
@@ -58,14 +56,14 @@ def row(bench: Bench) -> Json:
     return value
 
 
-def printed(view: View, *options: str) -> str:
-    """Return what `headrace sap-task` prints, over a view in memory."""
+def printed(gateway: GatewayBench, *options: str) -> str:
+    """Return what `headrace sap show` prints beside a gateway."""
 
-    @contextmanager
-    def looking(*_: object) -> Iterator[tuple[None, View]]:
-        yield None, view
+    def ask(path: str, query: str, settings: Settings) -> Json:
+        answer: Json = gateway.get(path)
+        return answer
 
-    with patch.object(common, "open_log_and_view", looking):
+    with patch.object(common, "ask", ask):
         output = CliRunner().invoke(command, [task_id(0), *options], catch_exceptions=False)
     return output.output
 

@@ -47,7 +47,7 @@ def test_a_forged_version_that_is_left_alone_is_named_with_what_to_do(bench: Ben
     (finding,) = check_records(bench.log, "")
     assert (finding.check, finding.level) == ("write-once", Level.FAIL)
     assert finding.said.endswith(f"the first at {position_text(1, 0)}: hash_mismatch")
-    assert "headrace sap-cache --verify" in finding.advice
+    assert "headrace sap cache --verify" in finding.advice
 
 
 @pytest.mark.parametrize("value", ["lie", None])
