@@ -91,7 +91,7 @@ def iso_ms(ms: int) -> str:
 
 
 def iso_us(us: int) -> str:
-    """Format microseconds since the epoch as `YYYY-MM-DDThh:mm:ssZ` (asap spec 2.1).
+    """Format microseconds since the epoch as `YYYY-MM-DDThh:mm:ssZ` (ASAP guide, 2.1).
 
     There are six fraction digits if the fraction is not zero.  A number outside years 1 to 9999 is
     returned as decimal text.

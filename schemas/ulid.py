@@ -1,4 +1,4 @@
-"""ULIDs (ASAP spec 1): generated ones, and those that are derived from an input.
+"""ULIDs (ASAP guide, 1): generated ones, and those that are derived from an input.
 
 By hand, because the contract asks for more than the packages give: strictly increasing across
 threads within one millisecond and when the clock is set back, and ids of given bits.

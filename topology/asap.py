@@ -29,7 +29,7 @@ from topology.retention import (
 
 
 def _asap_envelope(value: Mapping[str, Any]) -> str:
-    """Return the task key, or the envelope's id if its payload has no task key (asap spec 5.1)."""
+    """Return the task key, or the envelope's id without one (ASAP guide, 5.1)."""
     try:
         return task_key(dict(value))
     except MalformedEnvelopeError:

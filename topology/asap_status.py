@@ -3,7 +3,7 @@
 Agents and servers in process keep their own tasks: they use the table that the processor uses
 (`topology.machines.asap_task`), without the transitions that only the service may make.
 
-Source: ASAP spec, 4.1, 4.4 and 9.3.
+Source: ASAP guide, 4.1, 4.4 and 4.1.
 """
 
 from __future__ import annotations

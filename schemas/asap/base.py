@@ -1,4 +1,4 @@
-"""The base class of the models (spec 2.1), and the types of their members.
+"""The base class of the models (ASAP guide, 2.1), and the types of their members.
 
 pydantic's lax mode: an int is also read from "3", 1.0 or True, a datetime from ISO 8601 text, an
 epoch number or a naive value.
@@ -32,7 +32,7 @@ _URN = re.compile(AGENT_URN_PATTERN)
 
 
 def is_urn(text: str) -> bool:
-    """Return whether a text is an agent URN: a full match, of at most 256 characters (spec 1)."""
+    """Return whether a text is a URN: a full match of at most 256 characters (ASAP guide, 1)."""
     return len(text) <= MAX_URN_LENGTH and _URN.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The members of `TaskRequest.config` that the log interprets (spec 3.2)."""
+"""The members of `TaskRequest.config` that the log interprets (ASAP guide, 3.2)."""
 
 from __future__ import annotations
 

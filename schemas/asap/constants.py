@@ -1,4 +1,4 @@
-"""Names and numbers of ASAP (spec 1, 2.1, 2.6, 6.2)."""
+"""Names and numbers of ASAP (ASAP guide, 1, 2.1, 2.6, 6.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AGENT_URN_PATTERN = r"^urn:asap:agent:[a-z0-9-]+(?::[a-z0-9-]+)?$"
 MAX_URN_LENGTH = 256
 MAX_ID_LENGTH = 256
 
-# Defaults of settings (spec 1).
+# Defaults of settings (ASAP guide, 1).
 SERVICE_URN = "urn:asap:agent:headrace"
 MAX_ENVELOPE_BYTES = 900_000
 MAX_RETENTION_HOURS = 8760

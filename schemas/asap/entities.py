@@ -1,4 +1,4 @@
-"""The entities of ASAP (spec 2.2)."""
+"""The entities of ASAP (ASAP guide, 2.2)."""
 
 from __future__ import annotations
 

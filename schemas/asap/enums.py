@@ -1,4 +1,4 @@
-"""The closed sets of words (spec 2.1)."""
+"""The closed sets of words (ASAP guide, 2.1)."""
 
 from __future__ import annotations
 

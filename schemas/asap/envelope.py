@@ -1,4 +1,4 @@
-"""The envelope that every message travels in (spec 2.4)."""
+"""The envelope that every message travels in (ASAP guide, 2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors of ASAP (spec 2.8).
+"""The errors of ASAP (ASAP guide, 2.8).
 
 ASAPError ├── InvalidTransitionError      asap:protocol/invalid_state
 ├── MalformedEnvelopeError      asap:protocol/malformed_envelope

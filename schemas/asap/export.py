@@ -1,4 +1,4 @@
-"""JSON Schemas of the models: by name, and as files (spec 2.9)."""
+"""JSON Schemas of the models: by name, and as files (ASAP guide, 2.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extensions `dev.headrace.*`: who may use which, and their forms (spec 2.6)."""
+"""The extensions `dev.headrace.*`: who may use which, and their forms (ASAP guide, 2.6)."""
 
 from __future__ import annotations
 

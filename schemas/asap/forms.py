@@ -1,4 +1,4 @@
-"""The canonical form of envelopes and manifests, and hashes over it (spec 2.4)."""
+"""The canonical form of envelopes and manifests, and hashes over it (ASAP guide, 2.4)."""
 
 from __future__ import annotations
 

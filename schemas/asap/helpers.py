@@ -1,4 +1,4 @@
-"""Constructors of envelopes (spec 2.7, 5.4)."""
+"""Constructors of envelopes (ASAP guide, 2.7, 5.4)."""
 
 from __future__ import annotations
 

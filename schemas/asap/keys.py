@@ -1,4 +1,4 @@
-"""The record keys (spec 5.1, 5.3)."""
+"""The record keys (ASAP guide, 5.1, 5.3)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def payload_hash(canonical: JsonObject) -> str:
 
 
 def snapshot_id(task_id: str, version: int) -> str:
-    """Return the id of a version of an event-sourced task (spec 4.5)."""
+    """Return the id of a version of an event-sourced task (ASAP guide, 4.5)."""
     return f"{task_id}@{version}"
 
 

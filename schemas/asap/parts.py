@@ -1,4 +1,4 @@
-"""The five kinds of content of messages and artifacts, told apart by `type` (spec 2.3)."""
+"""The five kinds of content of messages and artifacts, told apart by `type` (ASAP guide, 2.3)."""
 
 from __future__ import annotations
 

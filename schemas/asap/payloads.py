@@ -1,4 +1,4 @@
-"""The twelve payloads of ASAP, distinguished by `payload_type` (spec 2.5).
+"""The twelve payloads of ASAP, distinguished by `payload_type` (ASAP guide, 2.5).
 
 Each accepts any spelling of its type and writes the canonical one.
 """

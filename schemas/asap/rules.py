@@ -1,6 +1,6 @@
-"""The closed set of rule codes of ASAP (spec 3.1), each with its code of the protocol's taxonomy.
+"""The closed set of rule codes (ASAP guide, 3.1), each with its code of the protocol's taxonomy.
 
-The refusing rules are in the order of the spec: the first violated one decides the verdict.
+The refusing rules are in the order of the guide: the first violated one decides the verdict.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from schemas.asap.export import PART_FILE, get_schema_json, list_schema_entries, schema_text
 from schemas.asap.judge import validate_manifest
 from schemas.asap.mapping import MAPPING
+from schemas.asap.meanings import MEANINGS
 from schemas.asap.validate import validate
 from schemas.spec import Spec
 
@@ -37,4 +38,5 @@ SPEC = Spec(
     kinds={"asap.envelope": validate, "asap.manifest": validate_manifest},
     export=_export,
     mapping=MAPPING,
+    meanings=MEANINGS,
 )

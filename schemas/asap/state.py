@@ -1,4 +1,4 @@
-"""The state of event-sourced tasks, folded from their facts (spec 4.5); pure.
+"""The state of event-sourced tasks, folded from their facts (ASAP guide, 4.5); pure.
 
 Version n is the state after the fact with sequence n.  Facts are Avro values of `AsapEvent`.
 """
@@ -21,7 +21,7 @@ Fact = dict[str, Any]
 
 _TIME = TypeAdapter(datetime)
 _WITHOUT_UPDATE = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
-"""The rules of facts that do not change `updated_at` (spec 5.4)."""
+"""The rules of facts that do not change `updated_at` (ASAP guide, 5.4)."""
 
 
 class Change(NamedTuple):

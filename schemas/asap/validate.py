@@ -1,4 +1,4 @@
-"""The stateless rules (spec 3.1), the same for the gateway and the processor."""
+"""The stateless rules (ASAP guide, 3.1), the same for the gateway and the processor."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _canonical_name(envelope: JsonObject) -> str | None:
 
 
 def _sort_problems(problems: list[Problem]) -> list[Problem]:
-    """Sort by the spec's table, then by path; drop a general problem where a special one exists."""
+    """Sort by rule and path; drop a general problem where a special one exists."""
     if not problems:
         return problems
     special = {problem.path for problem in problems if problem.rule not in _GENERAL_RULES}

@@ -1,4 +1,4 @@
-"""ASAP 0.1 over HTTP: a server, its handlers, a client, snapshot stores (asap spec 4.4, 6).
+"""ASAP 0.1 over HTTP: a server, its handlers, a client, snapshot stores (ASAP guide, 4.4, 6).
 
 Nothing here knows Kafka or RocksDB; `streams.protocols.asap.rpc` puts a server on the log.
 """

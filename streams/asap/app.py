@@ -1,4 +1,4 @@
-"""An ASAP server as an application of FastAPI (asap spec 6.2)."""
+"""An ASAP server as an application of FastAPI (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def create_app(
 
     registry: the handlers; None: one that echoes each TaskRequest, on a stream none at all.
     token_validator: tells whose a bearer token is, where the manifest has auth.
-    stream: decides the envelopes (asap spec 6.3); without one nothing is logged.
+    stream: decides the envelopes (ASAP guide, 6.3); without one nothing is logged.
     Raises ValueError "token_validator is required" when the manifest has auth and there is none.
     """
     if registry is None:

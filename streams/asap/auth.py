@@ -1,4 +1,4 @@
-"""Authentication of a request's sender: row 6 of the table in asap spec 6.2."""
+"""Authentication of a request's sender: row 6 of the table in ASAP guide, 6.2."""
 
 from __future__ import annotations
 

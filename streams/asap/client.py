@@ -1,4 +1,4 @@
-"""The async client of an ASAP server (asap spec 6.4)."""
+"""The async client of an ASAP server (ASAP guide, 6.4)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class ASAPTimeoutError(Exception):
 
 
 class ASAPRemoteError(Exception):
-    """A JSON-RPC error (asap spec 6.2): code, message and data; its text names the reason."""
+    """A JSON-RPC error (ASAP guide, 6.2): code, message and data; its text names the reason."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         reason = data.get("error") if isinstance(data, dict) else None

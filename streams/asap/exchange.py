@@ -1,6 +1,6 @@
 """One exchange, without the network: the request, the retries, the reading of the response.
 
-The asynchronous and the blocking client share it (asap spec 6.4).
+The asynchronous and the blocking client share it (ASAP guide, 6.4).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The error outcomes of a request (asap spec 6.2, the rows of its table)."""
+"""The error outcomes of a request (ASAP guide, 6.2, the rows of its table)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON-RPC 2.0 shapes that carry envelopes over HTTP (asap spec 6.2)."""
+"""The JSON-RPC 2.0 shapes that carry envelopes over HTTP (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics of an ASAP server (asap spec 6.2): a closed set, declared once."""
+"""The metrics of an ASAP server (ASAP guide, 6.2): a closed set, declared once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cache of replies by idempotency key, for repeated requests (asap spec 6.2)."""
+"""A cache of replies by idempotency key, for repeated requests (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 

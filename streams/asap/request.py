@@ -1,6 +1,6 @@
 """The parsing of a request: from its body to an envelope, or to a fault.
 
-The checks are rows 1 to 5, 7 and 8 of the table in asap spec 6.2.
+The checks are rows 1 to 5, 7 and 8 of the table in ASAP guide, 6.2.
 """
 
 from __future__ import annotations

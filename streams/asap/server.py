@@ -1,6 +1,6 @@
 """The core of an ASAP server, without HTTP: from the body of a request to its response.
 
-The checks run in the order of the table in asap spec 6.2.
+The checks run in the order of the table in ASAP guide, 6.2.
 """
 
 from __future__ import annotations

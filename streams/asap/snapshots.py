@@ -1,4 +1,4 @@
-"""Snapshots of tasks: the interface of a store, and a store in memory (asap spec 4.4)."""
+"""Snapshots of tasks: the interface of a store, and a store in memory (ASAP guide, 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface between a server and the log that decides its envelopes (asap spec 6.3)."""
+"""The interface between a server and the log that decides its envelopes (ASAP guide, 6.3)."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class Stream(Protocol):
         """Append an envelope of a known type, wait for its verdict, and return the reply.
 
         headers: of the request, names in lower case.  Raises RpcFault: rows 12 to 14 of the table
-        in asap spec 6.2, and what 6.3 adds to them.
+        in ASAP guide, 6.2, and what 6.3 adds to them.
         """

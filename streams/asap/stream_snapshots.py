@@ -1,4 +1,4 @@
-"""The snapshot store on the log (asap spec 4.4): what a worker saves outlives it."""
+"""The snapshot store on the log (ASAP guide, 4.4): what a worker saves outlives it."""
 
 from __future__ import annotations
 

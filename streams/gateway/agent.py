@@ -1,4 +1,4 @@
-"""The log connection of an agent that has a server of its own (asap spec 6.3)."""
+"""The log connection of an agent that has a server of its own (ASAP guide, 6.3)."""
 
 from __future__ import annotations
 

@@ -14,14 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GUIDES: dict[str, tuple[str, ...]] = {
-    "apc": ("apc",),
-    "saop": ("saop", "rtes", "masking"),
-    "sap": ("sap", "local_bus"),
-    "summit": ("summit",),
-}
-"""The guides that are written, with the names of their protocol's folders and files."""
-UNWRITTEN = ("asap",)
+GUIDES = ("apc", "asap", "saop", "sap", "summit")
 FOLDERS = ("schemas", "topology", "streams", "tests", "docs", "bench")
 
 _NUMBER = r"\d+(?:\.\d+)*"
@@ -62,15 +55,9 @@ def citations(text: str) -> Iterator[tuple[str, str]]:
         yield from ((name.lower(), number) for number in re.findall(_NUMBER, numbers))
 
 
-def belongs(path: str, names: tuple[str, ...]) -> bool:
-    parts = re.split(r"[/_.]", path)
-    return any(name in parts for name in names)
-
-
 def test_every_guide_is_listed() -> None:
     pages = {path.stem for path in ROOT.glob("docs/protocols/*.md")}
     assert pages == set(GUIDES)
-    assert pages.isdisjoint(UNWRITTEN)
 
 
 def test_every_citation_leads_to_a_heading() -> None:
@@ -83,16 +70,9 @@ def test_every_citation_leads_to_a_heading() -> None:
     assert misleading == []
 
 
-@pytest.mark.parametrize("guide", GUIDES)
-def test_what_has_a_guide_cites_no_other_document(guide: str) -> None:
-    named = re.compile(rf"\b{guide}\b[/\w.]* spec\b,? ?\d", re.IGNORECASE)
+def test_no_specification_is_cited_that_is_not_here() -> None:
     cited = [
-        f"{path}: {match[0]}"
-        for path, text in texts().items()
-        for match in (
-            *named.finditer(text),
-            *(_SPEC.finditer(text) if belongs(path, GUIDES[guide]) else ()),
-        )
+        f"{path}: {match[0]}" for path, text in texts().items() for match in _SPEC.finditer(text)
     ]
     assert cited == []
 

@@ -1,6 +1,6 @@
 """MCP calls as the spec tells them, written anew.
 
-Source: ASAP spec, 4.2 and 5.5.
+Source: ASAP guide, 4.2 and 5.5.
 """
 
 from __future__ import annotations

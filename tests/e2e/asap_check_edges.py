@@ -1,6 +1,6 @@
 """The lineage graph has the edges that the facts stand for, each by its own decision, once.
 
-Source: ASAP spec, 5.7.
+Source: ASAP guide, 5.7.
 """
 
 from __future__ import annotations

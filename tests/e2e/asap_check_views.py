@@ -1,6 +1,6 @@
 """What queries say of tasks is what the facts come to, now and after any of their events.
 
-Source: ASAP spec, 4.5 and 6.1.
+Source: ASAP guide, 4.5 and 6.1.
 """
 
 from __future__ import annotations

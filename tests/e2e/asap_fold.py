@@ -2,7 +2,7 @@
 
 On the way each fact is compared with what the spec says of its command as things stood then.
 
-Source: ASAP spec, 4 and 5.
+Source: ASAP guide, 4 and 5.
 """
 
 from __future__ import annotations

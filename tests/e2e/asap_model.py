@@ -2,7 +2,7 @@
 
 Nothing of the processor, of the machine's table or of the library's folding is called.
 
-Source: ASAP spec, 4 and 5.4.
+Source: ASAP guide, 4 and 5.4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What was decided so far, and what the next envelope comes to by that.
 
-Source: ASAP spec, 3.1, 5.1 to 5.3.
+Source: ASAP guide, 3.1, 5.1 to 5.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The saved states of one task as the spec tells them, written anew.
 
-Source: ASAP spec, 4.4, 4.5 and 5.4.
+Source: ASAP guide, 4.4, 4.5 and 5.4.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Every rule is told from the log alone, by its own words and not by the processor
 calls, saved states and verdicts are modelled anew from the spec.  What is a pure function of the
 project (whether an envelope is well formed, its hash, a derived id) is called again.
 
-Source: ASAP spec, 3 to 5.
+Source: ASAP guide, 3 to 5.
 """
 
 from __future__ import annotations

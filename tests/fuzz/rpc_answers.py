@@ -2,7 +2,7 @@
 
 Internal errors are none of it: nobody's request makes the service fail.
 
-Source: asap spec 6.2; Summit guide, 3 and 6.1.
+Source: ASAP guide, 6.2; Summit guide, 3 and 6.1.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Depth is asked first and the claim last, so that a request that is refused never
 it is admitted, refused, or redirected to the task that holds its key: the verdicts accepted,
 rejected and duplicate.
 
-Source: ASAP spec, 4.3 and 5.3.
+Source: ASAP guide, 4.3 and 5.3.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A call is answered once, by the agent that was asked, or its time runs out.  It is no task: it has
 no states in between and keeps none, but like a task it never stays open for ever.
 
-Source: ASAP spec, 4.2 and 5.5.
+Source: ASAP guide, 4.2 and 5.5.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ A task that waits, for input or paused, goes on by working again; it ends from t
 cancel or by its time.  A status that is the current one is no transition.  That a worker which
 answers at once has worked is the processor's to write down, as a step that is marked.
 
-Source: ASAP spec, 4.1.
+Source: ASAP guide, 4.1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An ASAP server on the log: envelopes are decided by the `asap` processor (asap spec 6.3)."""
+"""An ASAP server on the log: envelopes are decided by the `asap` processor (ASAP guide, 6.3)."""
 
 from streams.asap.on_log.host import Host
 from streams.asap.on_log.service import service_manifest, service_server

@@ -1,4 +1,4 @@
-"""Envelopes on the log: append one, wait for its verdict, make the reply (asap spec 6.3)."""
+"""Envelopes on the log: append one, wait for its verdict, make the reply (ASAP guide, 6.3)."""
 
 from __future__ import annotations
 

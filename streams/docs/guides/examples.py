@@ -147,7 +147,7 @@ def _words(case: Json) -> str:
 def _replies(output: Json, rule: str) -> Iterator[Reply]:
     """Yield what an output says under the name of the rule."""
     for value in _naming(output, rule):
-        path, message = value.get("path"), value.get("message")
+        path, message = value.get("path"), value.get("message") or value.get("detail")
         yield Reply(
             path if isinstance(path, str) else "", message if isinstance(message, str) else ""
         )

@@ -3,7 +3,7 @@
 Not derived again: roles, claims, depth and manifests, which depend on rows of other keys at that
 time; the comparison of rows covers their results.
 
-Source: ASAP spec, 3, 5.2 and 5.3.
+Source: ASAP guide, 3, 5.2 and 5.3.
 """
 
 from __future__ import annotations

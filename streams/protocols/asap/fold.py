@@ -3,7 +3,7 @@
 A fact holds its accepted envelope, so the fold reads the facts alone.  It also tracks which
 versions of snapshots exist.
 
-Source: ASAP spec, 4.4, 5.3, 5.4 and 5.7.
+Source: ASAP guide, 4.4, 5.3, 5.4 and 5.7.
 """
 
 from __future__ import annotations

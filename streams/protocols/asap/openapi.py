@@ -1,7 +1,7 @@
 """The parts of the OpenAPI document for ASAP 0.1 beside its routes and responses.
 
 `POST /asap`, its metrics and the service's manifest are not in the route table.  The outcomes of
-JSON-RPC all have the status 200 (asap spec 6.2).
+JSON-RPC all have the status 200 (ASAP guide, 6.2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The response models for tasks, their states, calls and agents (asap spec, 6.1)."""
+"""The response models for tasks, their states, calls and agents (ASAP guide, 6.1)."""
 
 from __future__ import annotations
 

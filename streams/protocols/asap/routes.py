@@ -1,4 +1,4 @@
-"""The routes of ASAP 0.1: envelopes, tasks, calls, agents (asap spec, 6.1)."""
+"""The routes of ASAP 0.1: envelopes, tasks, calls, agents (ASAP guide, 6.1)."""
 
 from __future__ import annotations
 

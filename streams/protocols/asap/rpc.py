@@ -1,4 +1,4 @@
-"""ASAP's own endpoints (asap spec 6.3): `POST /asap`, its metrics, the service's manifest."""
+"""ASAP's own endpoints (ASAP guide, 6.3): `POST /asap`, its metrics, the service's manifest."""
 
 from __future__ import annotations
 

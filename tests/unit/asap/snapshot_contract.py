@@ -1,4 +1,4 @@
-"""What every snapshot store keeps to (asap spec 4.4)."""
+"""What every snapshot store keeps to (ASAP guide, 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is posted, the answer is one of JSON-RPC (asap spec 6.2, 7)."""
+"""Whatever is posted, the answer is one of JSON-RPC (ASAP guide, 6.2, 7)."""
 
 from __future__ import annotations
 

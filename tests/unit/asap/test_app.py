@@ -1,4 +1,4 @@
-"""The server in process: its routes, metrics, manifest, handlers, idempotency (asap spec 6.2)."""
+"""The server in process: its routes, metrics, manifest, handlers, idempotency (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 

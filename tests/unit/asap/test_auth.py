@@ -1,4 +1,4 @@
-"""Who may send: rows 6 and 9 of the table of outcomes (asap spec 6.2)."""
+"""Who may send: rows 6 and 9 of the table of outcomes (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client (asap spec 6.4), over a transport that answers as it is told."""
+"""The client (ASAP guide, 6.4), over a transport that answers as it is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing what is of ASAP loads nothing of the engine (asap spec 1)."""
+"""Importing what is of ASAP loads nothing of the engine (ASAP guide, 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of JSON-RPC (asap spec 6.2)."""
+"""The shapes of JSON-RPC (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 

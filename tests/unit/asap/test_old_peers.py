@@ -1,4 +1,4 @@
-"""headrace and deployed 0.1 peers understand each other (asap spec 9.11, 9.18)."""
+"""headrace and deployed 0.1 peers understand each other (ASAP guide, 2.4, 2.1)."""
 
 from __future__ import annotations
 

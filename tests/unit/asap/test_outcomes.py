@@ -1,4 +1,4 @@
-"""Every row of the table of outcomes (asap spec 6.2), in process."""
+"""Every row of the table of outcomes (ASAP guide, 6.2), in process."""
 
 from __future__ import annotations
 

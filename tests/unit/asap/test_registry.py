@@ -1,4 +1,4 @@
-"""Handlers by payload type (asap spec 6.2)."""
+"""Handlers by payload type (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies by idempotency key, where several wait for one (asap spec 6.2)."""
+"""Replies by idempotency key, where several wait for one (ASAP guide, 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`send_task`, with a loop and without one (asap spec 6.4)."""
+"""`send_task`, with a loop and without one (ASAP guide, 6.4)."""
 
 from __future__ import annotations
 

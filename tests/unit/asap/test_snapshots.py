@@ -1,4 +1,4 @@
-"""The snapshot store in memory (asap spec 4.4)."""
+"""The snapshot store in memory (ASAP guide, 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error tree (ASAP spec 2.8)."""
+"""The error tree (ASAP guide, 2.8)."""
 
 from __future__ import annotations
 

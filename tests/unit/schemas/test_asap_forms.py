@@ -1,4 +1,4 @@
-"""Canonical form and hash of envelopes, and their way through Avro (ASAP spec 2.4)."""
+"""Canonical form and hash of envelopes, and their way through Avro (ASAP guide, 2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record keys of all twelve payloads, claims and snapshot ids (ASAP spec 5.1, 5.3, 4.5)."""
+"""Record keys of all twelve payloads, claims and snapshot ids (ASAP guide, 5.1, 5.3, 4.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folding the state of event-sourced tasks (ASAP spec 4.5), and RFC 7396."""
+"""Folding the state of event-sourced tasks (ASAP guide, 4.5), and RFC 7396."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ALLOWED = {
     ("paused", "working"),
     ("paused", "cancelled"),
 }
-"""The twelve moves of spec 4.1, of 64 pairs."""
+"""The twelve moves of ASAP guide, 4.1, of 64 pairs."""
 PAIRS = list(product(TaskStatus, TaskStatus))
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ too deep; and its idempotency key must not belong to another task.  Depth and cl
 keys: the request waits for each answer in turn, and asks again when none comes.  When its time is
 over it stops waiting: it is admitted with what is known, and then fails like any late task.
 
-Source: ASAP spec, 4.3, 5.3 and 9.19.
+Source: ASAP guide, 4.3, 5.3 and 5.3.
 """
 
 from __future__ import annotations

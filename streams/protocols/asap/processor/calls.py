@@ -3,7 +3,7 @@
 A record may be decided before a timer that was due earlier, so a call whose time is over by then
 times out first, with the timer as the cause.
 
-Source: ASAP spec, 4.2 and 5.5.
+Source: ASAP guide, 4.2 and 5.5.
 """
 
 from __future__ import annotations

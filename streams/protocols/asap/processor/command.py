@@ -19,7 +19,7 @@ class Command:
     """A record of `asap.envelopes`.
 
     value: AsapEnvelope as sent.  given_key: of the record, None if it is no text.
-    kind: the type of the payload.  json: the canonical form (spec 2.4), as far as there is one.
+    kind: the type of the payload.  json: the canonical form (ASAP guide, 2.4), if there is one.
     problems: the violated stateless rules; the first one decides.  sha256: the canonical hash.
     """
 

@@ -3,7 +3,7 @@
 A record may be decided before a timer that was due earlier, so every handler compares times and
 applies what is overdue first, as the timer would have, with the timer as the cause.
 
-Source: ASAP spec, 4.5 and 5.4.
+Source: ASAP guide, 4.5 and 5.4.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A row of an expiring table counts as absent once its time has passed, even if it still exists.  So
 the timer may delete it late, without any effect on verdicts.
 
-Source: ASAP spec, 5.7.
+Source: ASAP guide, 5.7.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from topology.keys import composite
 
 HOUR_MS = 3_600_000
 _FACT, _SNAPSHOT, _FIRST_ENVELOPE = 0, 1, 2
-"""The numbers of the ids within one decision (spec 1)."""
+"""The numbers of the ids within one decision (ASAP guide, 1)."""
 
 
 class DecisionContext(Decision):

@@ -14,7 +14,7 @@ any more: a repeated question changes nothing, and an answer counts only for the
 question and the time in it.  When the request is decided, the records behind it are, some at a
 time, so that a long queue of large envelopes does not become one transaction.
 
-Source: ASAP spec, 5.2, 5.3 and 9.19.
+Source: ASAP guide, 5.2, 5.3 and 5.3.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The request is the head of the queue; the records behind it are not processed before it is decided.
 Each is then decided as if it had just arrived, with its own position and time.
 
-Source: ASAP spec, 5.2 and 5.3.
+Source: ASAP guide, 5.2 and 5.3.
 """
 
 from __future__ import annotations

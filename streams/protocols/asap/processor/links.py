@@ -5,7 +5,7 @@ so that requests of all partitions meet there.  It is granted to the first reque
 expires, to no other.  Times are those of the requests.  A later request is redirected to the task
 that holds the claim.
 
-Source: ASAP spec, 5.3, 5.7 and 9.7.
+Source: ASAP guide, 5.3, 5.7 and 5.4.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The topic is read twice.  As an input, each record gets a verdict that depends o
 of its key.  As a global table, caught up before each batch, it is the index of agents; a record
 that is no valid manifest counts as none.
 
-Source: ASAP spec, 5.6, 5.3 and 9.2.
+Source: ASAP guide, 5.6, 5.3 and 1.1.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each payload has its handler.  A request gets data of other keys over links, which this processor
 writes and reads itself; manifests get verdicts like any command.
 
-Source: ASAP spec, 5.
+Source: ASAP guide, 5.
 """
 
 from __future__ import annotations

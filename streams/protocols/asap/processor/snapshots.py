@@ -8,7 +8,7 @@ In an event-sourced task version n is the state after event n.  Each event write
 newest snapshot up to it, the newest patch before it, and its own patch if it has one.  So the
 state at any version is one snapshot and the chain of patches since, without a search.
 
-Source: ASAP spec, 4.4, 4.5 and 5.4.
+Source: ASAP guide, 4.4, 4.5 and 5.4.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def data_of(snapshot: AvroValue) -> Json:
 
 
 def state_snapshot(snapshot: AvroValue) -> Json:
-    """Return the StateSnapshot (spec 2.2) of a row."""
+    """Return the StateSnapshot (ASAP guide, 2.2) of a row."""
     return {
         "id": snapshot["id"],
         "task_id": snapshot["task_id"],
@@ -217,7 +217,7 @@ def data_at(task: TaskAggregate, n: int) -> Json | None:
 
 
 def state_at(task: TaskAggregate, n: int) -> Json | None:
-    """Return the state after event n as a StateSnapshot; 0 is the empty one (spec 9.7)."""
+    """Return the state after event n as a StateSnapshot; 0 is the empty one (ASAP guide, 5.4)."""
     row = _event_row(task, n)
     data = {} if n == 0 else data_at(task, n)
     if data is None:

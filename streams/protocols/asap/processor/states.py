@@ -3,7 +3,7 @@
 An envelope saves a state, patches it or deletes versions of it.  The service answers a read or a
 restore.  A restore never rewrites history: it saves the old data as a new version.
 
-Source: ASAP spec, 2.6, 4.5 and 5.4.
+Source: ASAP guide, 2.6, 4.5 and 5.4.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `verdicts.advance` writes the row once, with the sequence of the decision.
 
-Source: ASAP spec, 5.4.
+Source: ASAP guide, 5.4.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TASK, EXPIRY = "task", "expiry"
 """The timers of a task's timeout and of the expiry of its events."""
 EVENT_SOURCED = "event-sourced"
 RESPONSE_IN_ROW = 8192
-"""The characters of JSON up to which a response is stored in the task's row (spec 9.20)."""
+"""The characters of JSON up to which a response is stored in the task's row (ASAP guide, 5.7)."""
 
 
 class TaskAggregate:

@@ -10,7 +10,7 @@ the current one.  A TaskResponse may skip `working`: an agent that answers at on
 that transition is recorded, marked as implied.  The response that ends the task is stored; one that
 comes after the end is stored too, once, if it has the same status.
 
-Source: ASAP spec, 4.1 and 5.4.
+Source: ASAP guide, 4.1 and 5.4.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A handler returns an `Outcome`: a record is accepted, a duplicate, or refused wi
 duplicates, and gets edges in the lineage graph; its task takes the next sequence, and each of its
 transitions is emitted to RTES.
 
-Source: ASAP spec, 3.1, 5.2 and 5.7.
+Source: ASAP guide, 3.1, 5.2 and 5.7.
 """
 
 from __future__ import annotations

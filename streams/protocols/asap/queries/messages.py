@@ -1,4 +1,4 @@
-"""Queries of the messages and artifacts of a task (spec 2.6)."""
+"""Queries of the messages and artifacts of a task (ASAP guide, 2.6)."""
 
 from __future__ import annotations
 

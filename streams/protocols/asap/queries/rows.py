@@ -101,7 +101,7 @@ def store_parts(fact: bytes | None, rows: WriteBatch) -> None:
 
 
 def parts_of(envelope: Json) -> Iterator[tuple[str, Any]]:
-    """Yield the parts in an envelope, each with its id (spec 2.6)."""
+    """Yield the parts in an envelope, each with its id (ASAP guide, 2.6)."""
     for index, part in enumerate(envelope["payload"].get("parts") or ()):
         if isinstance(part, dict):
             yield f"{envelope['id']}#{index}", part

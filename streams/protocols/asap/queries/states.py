@@ -1,4 +1,4 @@
-"""Queries of a task's events, and of its states: after any event, and as saved (spec 4.5)."""
+"""Queries of a task's events and states: after any event, and as saved (ASAP guide, 4.5)."""
 
 from __future__ import annotations
 

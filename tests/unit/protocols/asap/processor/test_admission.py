@@ -1,4 +1,4 @@
-"""From a TaskRequest to its task: recipient, skill, depth and idempotency key (spec 5.3)."""
+"""From a TaskRequest to its task: recipient, skill, depth and idempotency key (ASAP guide, 5.3)."""
 
 from __future__ import annotations
 

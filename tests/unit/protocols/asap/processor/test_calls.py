@@ -1,4 +1,4 @@
-"""MCP calls: opened once, answered once or not at all (spec 5.5)."""
+"""MCP calls: opened once, answered once or not at all (ASAP guide, 5.5)."""
 
 from __future__ import annotations
 

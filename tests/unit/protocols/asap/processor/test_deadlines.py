@@ -1,4 +1,4 @@
-"""A task's time is over: by its timer, or by a record that comes before the timer (spec 5.4)."""
+"""A task's time is over: by its timer, or by a record before it (ASAP guide, 5.4)."""
 
 from __future__ import annotations
 

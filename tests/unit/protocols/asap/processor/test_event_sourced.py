@@ -1,4 +1,4 @@
-"""Event-sourced tasks: version n is the state after event n (spec 4.5)."""
+"""Event-sourced tasks: version n is the state after event n (ASAP guide, 4.5)."""
 
 from __future__ import annotations
 

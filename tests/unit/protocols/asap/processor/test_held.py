@@ -1,4 +1,4 @@
-"""Requests that wait for what another key knows, and what comes behind them (spec 5.3)."""
+"""Requests that wait for what another key knows, and what comes behind them (ASAP guide, 5.3)."""
 
 from __future__ import annotations
 

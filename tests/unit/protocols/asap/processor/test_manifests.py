@@ -1,4 +1,4 @@
-"""The verdicts on manifests (spec 5.6)."""
+"""The verdicts on manifests (ASAP guide, 5.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts of a task are enough to rebuild its rows (spec 5.7), by a fold that knows no rule."""
+"""The facts of a task are enough to rebuild its rows (ASAP guide, 5.7), by a fold without rules."""
 
 from __future__ import annotations
 

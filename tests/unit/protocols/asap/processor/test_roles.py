@@ -1,4 +1,4 @@
-"""Who may send what to whom (spec 5.4): every payload, sender and recipient."""
+"""Who may send what to whom (ASAP guide, 5.4): every payload, sender and recipient."""
 
 from __future__ import annotations
 

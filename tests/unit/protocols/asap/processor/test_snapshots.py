@@ -1,4 +1,4 @@
-"""Snapshots in snapshot mode: saved, read, restored, deleted (spec 2.6, 4.4, 5.4)."""
+"""Snapshots in snapshot mode: saved, read, restored, deleted (ASAP guide, 2.6, 4.4, 5.4)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_saves_are_counted() -> None:
 
 
 def test_a_version_is_never_given_again() -> None:
-    """The example of spec 4.4: saved 1, 2, 6, deleted 6: the latest is 2, the next is 7."""
+    """The example of ASAP guide, 4.4: saved 1, 2, 6, deleted 6: the latest is 2, the next is 7."""
     bench = working()
     for members in ({}, {}, {"version": 6}):
         assert bench.save({"data": {}, **members})["rule"] == "state_saved"

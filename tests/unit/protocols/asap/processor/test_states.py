@@ -1,4 +1,4 @@
-"""Every pair of statuses, by TaskUpdate and by TaskResponse (spec 4.1, 5.4)."""
+"""Every pair of statuses, by TaskUpdate and by TaskResponse (ASAP guide, 4.1, 5.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks that all records share, and the facts that they get (spec 5.2, 5.7)."""
+"""The checks that all records share, and the facts that they get (ASAP guide, 5.2, 5.7)."""
 
 from __future__ import annotations
 

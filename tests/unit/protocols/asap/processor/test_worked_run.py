@@ -1,4 +1,4 @@
-"""The worked run of spec 5.8, and the ids of spec 1."""
+"""The worked run of ASAP guide, 5.8, and the ids of ASAP guide, 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that is served on the log (asap spec 6.3): its handlers run once, after acceptance."""
+"""An agent that is served on the log (ASAP guide, 6.3): its handlers run once, after acceptance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `POST /asap` of the gateway refuses (asap spec 6.2, 7), over the system in memory."""
+"""What `POST /asap` of the gateway refuses (ASAP guide, 6.2, 7), over the system in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /asap` of the gateway: the server on the log (asap spec 6.3), over the system in memory."""
+"""`POST /asap` of the gateway: the server on the log (ASAP guide, 6.3), in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The snapshot store on the log (asap spec 4.4), over HTTP and the system in memory."""
+"""The snapshot store on the log (ASAP guide, 4.4), over HTTP and the system in memory."""
 
 from __future__ import annotations
 
