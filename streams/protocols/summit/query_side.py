@@ -11,6 +11,7 @@ from streams.api.query_side import PlayContext, QuerySide
 from streams.protocols.summit import routes
 from streams.protocols.summit.lines import LINES
 from streams.protocols.summit.queries.rows import FOLLOWED, OF_RUN, RUN_WORK
+from streams.protocols.summit.things import THINGS
 from streams.protocols.summit.verdicts import VERDICT_FACTS
 from streams.views.service.search import SearchedRows
 
@@ -47,6 +48,7 @@ SUMMIT = QuerySide(
     routes=routes.ROUTES,
     responses=_responses,
     description=_description,
+    things=THINGS,
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(RUN_WORK,),

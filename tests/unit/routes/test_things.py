@@ -16,11 +16,11 @@ from streams.routes.things import KINDS
 from tests.unit.routes.stories import LEARNING, SCENARIOS, Json, Story, lines_of
 from topology.lineage import NODE_KINDS, kind_of
 
-QUICK = ("lineage-graph", "sap-signals", "sap-cache", LEARNING)
+QUICK = ("lineage-graph", "sap-signals", "sap-cache", "summit-cancel", LEARNING)
 """They have an example of each kind."""
 OTHERS = sorted({path.stem for path in SCENARIOS.glob("*.jsonl")} - set(QUICK))
 DECLARED = {kind_of(kind.name) for kind in NODE_KINDS}
-MISSING = {kind for kind in DECLARED if kind.partition(":")[0] not in ("apc", "sap", "trace")}
+MISSING = {kind for kind in DECLARED if kind.partition(":")[0] not in ("apc", "sap", "summit", "trace")}
 UNSUPPORTED = "as_of_unsupported"
 
 
