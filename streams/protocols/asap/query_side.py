@@ -12,6 +12,7 @@ from streams.protocols.asap import routes
 from streams.protocols.asap.filling import FILLING
 from streams.protocols.asap.lines import LINES
 from streams.protocols.asap.queries.rows import FOLLOWED, ROW, TASK_WORK, verdict_key
+from streams.protocols.asap.things import THINGS
 from streams.protocols.asap.verdicts import VERDICT_FACTS
 from streams.views.keys import key
 from streams.views.service.search import SearchedRows
@@ -50,6 +51,7 @@ ASAP = QuerySide(
     routes=routes.ROUTES,
     responses=_responses,
     description=_description,
+    things=THINGS,
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(TASK_WORK,),
