@@ -36,6 +36,12 @@ def tasks(query: AsOfQuery) -> Rows:
     return rows
 
 
+def task_with_events(query: AsOfQuery) -> Rows:
+    """Return the rows of one task, and hide the events that came later."""
+    steps = _steps(query, query.ids["session_id"], query.ids["task_id"])
+    return dict.fromkeys(step.row for step in steps[query.until(steps) :]) | tasks(query)
+
+
 def session(query: AsOfQuery) -> Rows:
     """Count a session's rows again from all its events and rejections.  Raises QueryError."""
     if "session_id" not in query.ids:

@@ -13,6 +13,7 @@ from streams.protocols.saop.filling import FILLING
 from streams.protocols.saop.lines import LINES
 from streams.protocols.saop.queries.rows import FOLLOWED
 from streams.protocols.saop.queries.sessions import TASK_WORK
+from streams.protocols.saop.things import THINGS
 from streams.protocols.saop.verdicts import VERDICT_FACTS, count_escalations
 from streams.views.keys import key
 from streams.views.service.search import SearchedRows
@@ -37,6 +38,7 @@ SAOP = QuerySide(
     routes=(*rtes_routes.ROUTES, *routes.ROUTES),
     responses=_responses,
     description=_description,
+    things=THINGS,
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(TASK_WORK,),

@@ -20,7 +20,9 @@
 | saop verdict, task, partition, offset                  | SaopVerdict as on its topic        |
 | escalation, position                                   | SaopEscalation as on its topic     |
 | escalation of, task / session / agent / detector, which, position | key of that escalation  |
+| escalation id, escalation_id                           | key of that escalation             |
 | rewind, session, rewind_id in lower case, partition, offset | SaopRewindLogged as on its topic |
+| rewind of, rewind_id in lower case, session            | nothing                            |
 
 A position is (time, partition, offset).  A call is combined from its two halves; its id can be used
 again once the service has expired the earlier call.  The rows of streams and chunks serve to
@@ -237,6 +239,7 @@ def _escalations(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> N
         time_position = (value["at"], record.partition, record.offset)
         row = key("escalation", *time_position)
         rows[row] = record.value
+        rows[key("escalation id", value["escalation_id"])] = row
         for name, member in ESCALATION_FILTERS.items():
             if value[member] is not None:
                 rows[key("escalation of", name, value[member], *time_position)] = row
@@ -246,6 +249,7 @@ def _rewinds(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in _decoded(topic, records, rows):
         ids = (value["session_id"], value["rewind_id"].lower())
         rows[key("rewind", *ids, record.partition, record.offset)] = record.value
+        rows[key("rewind of", *reversed(ids))] = b""
 
 
 FOLLOWED: Mapping[str, Apply | None] = {

@@ -1,0 +1,328 @@
+"""Sessions, tasks, turns, rewinds and escalations, as things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from schemas.rtes.models import TASK_TRANSITION
+from streams.api.route import Call
+from streams.api.things import (
+    Ids,
+    Step,
+    Thing,
+    ThingAgent,
+    ThingQuery,
+    ThingVerdict,
+    last_change,
+    records_of,
+    unknown_node,
+)
+from streams.protocols.saop import as_of
+from streams.protocols.saop.fold import FOLD
+from streams.protocols.saop.lineage import escalation_node, rewind_node, session_node, task_node
+from streams.protocols.saop.lineage import turn_node as name_turn
+from streams.protocols.saop.queries import lists, rewinds
+from streams.replay.as_of.point import cause_position
+from streams.replay.as_of.query import value_of
+from streams.views.keys import key, number_at_end, position_at_end, texts_in
+from streams.views.parse import QueryParams
+from streams.views.query_params import Parameter
+from streams.views.reads import ReadOnlyStore
+from streams.views.values import Json, json_of
+from topology.keys import composite
+from topology.machines import saop_rewind, saop_turn
+from topology.machines.task_profiles import PROFILES
+from topology.saop import (
+    RTES_EVENTS,
+    SAOP_ESCALATIONS,
+    SAOP_LOG,
+    SAOP_REWIND_LOG,
+    SAOP_TASKS,
+    SAOP_VERDICTS,
+)
+
+_RAISED = "raised"
+
+
+def _cause(text: str) -> str | None:
+    """Return the position of the record that was decided; None for a timer."""
+    return None if cause_position(text) is None else text
+
+
+def _listed(
+    call: Call, path: str, query: Any, declared: tuple[Parameter, ...], **filters: Any
+) -> dict[str, Any]:
+    """Return `api` and `details` of a list under these filters."""
+    text = urlencode(filters, quote_via=quote)
+    return {
+        "api": f"{path}?{text}",
+        "details": lambda: query(call.view, QueryParams(text, declared)),
+    }
+
+
+def _find_session(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
+    return [{"session_id": name}]
+
+
+def _session(call: Call) -> Thing:
+    session_id = call.ids["session_id"]
+    row = call.view.get("saop session", session_id)
+    if row is None:
+        raise unknown_node(session_node(session_id))
+    listed = _listed(
+        call, "/v1/saop/sessions", lists.sessions, lists.SESSION_PARAMS, session_id=session_id
+    )
+    return Thing(
+        node=session_node(session_id),
+        title=f"session {session_id[:64]}",
+        state=None,
+        terminal=False,
+        machine=None,
+        **listed,
+        steps=[],
+        session_id=session_id,
+        started_at=orjson.loads(row)["first_recorded_at"],
+    )
+
+
+def _find_task(view: ReadOnlyStore, task_id: str, session_id: str | None) -> list[Ids]:
+    """Return a task of each session; of one session, its own before those of other protocols."""
+    prefix = key("task of", task_id)
+    first: dict[str, Ids] = {}
+    for row_key, _ in view.scan(prefix):
+        session, name = texts_in(row_key[len(prefix) :])
+        ids = {"session_id": session, "task_id": task_id, "name": name}
+        if session_id in (None, session) and (session not in first or name == task_id):
+            first[session] = ids
+    return list(first.values())
+
+
+def _task(call: Call) -> Thing:
+    session_id, task_id, name = (call.ids[each] for each in ("session_id", "task_id", "name"))
+    row = call.view.get("task", session_id, name)
+    if row is None:
+        raise unknown_node(task_node(task_id))
+    task = value_of(SAOP_TASKS, row)
+    steps = list(_task_steps(call.view, session_id, task_id, name))
+    is_end = task["state"] in PROFILES[task["profile"]].done
+    listed = _listed(
+        call,
+        "/v1/saop/tasks",
+        lists.tasks,
+        lists.TASK_PARAMS,
+        session_id=session_id,
+        task_id=task_id,
+    )
+    return Thing(
+        node=task_node(task_id),
+        title=f"task {task_id[:64]}",
+        state=steps[-1].after,
+        terminal=is_end,
+        machine=None,
+        **listed,
+        steps=steps,
+        records=records_of(steps, call.settings.prefix),
+        session_id=session_id,
+        started_at=task["first_at"],
+        ended_at=last_change(steps) if is_end else None,
+    )
+
+
+def _task_steps(view: ReadOnlyStore, session_id: str, task_id: str, name: str) -> Iterator[Step]:
+    """Yield a step for each transition that is recorded of the task."""
+    state: str | None = None
+    index = list(view.scan(key("event of task", session_id, task_id)))
+    rows = [key("event", session_id, number_at_end(index_key)) for index_key, _ in index]
+    for row in view.get_many(rows):
+        record = None if row is None else value_of(RTES_EVENTS, row)
+        if record is None or FOLD.row_key(RTES_EVENTS, record) != composite(session_id, name):
+            continue
+        assert record["payload"][0] == TASK_TRANSITION
+        after = record["payload"][1]["to_state"]
+        yield Step(
+            at=record["recorded_at"],
+            event=None,
+            before=state,
+            after=after,
+            rule=record["rule"],
+            cause=_cause(record["cause"]),
+        )
+        state = after
+
+
+def _find_turn(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
+    task_id, _, index = name.rpartition("/")
+    is_index = index.isdecimal() and len(index) < 16
+    return [{"task_id": task_id, "turn_index": index}] if is_index else []
+
+
+def _turn(call: Call) -> Thing:
+    task_id, index = call.ids["task_id"], int(call.ids["turn_index"])
+    row = call.view.get("saop turn", task_id, index)
+    if row is None:
+        raise unknown_node(name_turn(task_id, index))
+    logged = value_of(SAOP_LOG, row)
+    state = saop_turn.TurnState.LOGGED.value
+    steps = [Step(logged["at"], None, None, state, cause=_cause(logged["cause"]))]
+    listed = _listed(
+        call, "/v1/saop/turns", lists.turns, lists.TURN_PARAMS, task_id=task_id, turn_index=index
+    )
+    return Thing(
+        node=name_turn(task_id, index),
+        title=f"turn {index} of {task_id[:64]}",
+        state=state,
+        terminal=True,
+        machine=saop_turn.MACHINE.name,
+        **listed,
+        steps=steps,
+        verdicts=lambda: list(_turn_verdicts(call, task_id, index)),
+        records=records_of(steps, call.settings.prefix),
+        agents=[ThingAgent(logged["turn"]["agent_id"], "agent")],
+        started_at=logged["at"],
+        ended_at=logged["at"],
+    )
+
+
+def _turn_verdicts(call: Call, task_id: str, index: int) -> Iterator[ThingVerdict]:
+    topic = call.settings.prefix + SAOP_VERDICTS.name
+    for row_key, row in call.view.scan(key("saop verdict", task_id)):
+        at, verdict = value_of(SAOP_VERDICTS, row)["at"], json_of(SAOP_VERDICTS, row)
+        if verdict["turn_index"] == index:
+            partition, offset = number_at_end(row_key[:-8]), number_at_end(row_key)
+            yield ThingVerdict(
+                at=at,
+                verdict=verdict["verdict"],
+                rule=verdict["rule"],
+                message=None,
+                fault=verdict["fault"],
+                figures=verdict["figures"] or {},
+                errors=verdict["errors"],
+                checks=(),
+                cause=_cause(verdict["cause"]),
+                fact=f"{topic}/{partition}/{offset}",
+            )
+
+
+def _find_rewind(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
+    prefix = key("rewind of", name.lower())
+    sessions = (texts_in(row_key[len(prefix) :])[0] for row_key, _ in view.scan(prefix))
+    return [
+        {"session_id": each, "rewind_id": name.lower()}
+        for each in sessions
+        if session_id in (None, each)
+    ]
+
+
+def _rewind(call: Call) -> Thing:
+    session_id, rewind_id = call.ids["session_id"], call.ids["rewind_id"]
+    rewinds.rewind(call.view, session_id, rewind_id)
+    facts = list(_rewind_facts(call, session_id, rewind_id))
+    steps = list(_rewind_steps(facts))
+    is_end = steps[-1].after in saop_rewind.MACHINE.terminal
+    path = "/".join(quote(part, safe="") for part in (session_id, "rewinds", rewind_id))
+    return Thing(
+        node=rewind_node(rewind_id),
+        title=f"rewind {rewind_id[:8]} of {session_id[:64]}",
+        state=steps[-1].after,
+        terminal=is_end,
+        machine=saop_rewind.MACHINE.name,
+        api=f"/v1/saop/sessions/{path}",
+        details=lambda: rewinds.rewind(call.view, session_id, rewind_id),
+        steps=steps,
+        verdicts=lambda: [_rewind_verdict(*fact) for fact in facts],
+        records=records_of(steps, call.settings.prefix),
+        session_id=session_id,
+        started_at=steps[0].at,
+        ended_at=last_change(steps) if is_end else None,
+    )
+
+
+def _rewind_facts(call: Call, session_id: str, rewind_id: str) -> Iterator[tuple[str, int, Json]]:
+    """Yield the position, the time in ms and the SaopRewindLogged of each fact."""
+    topic = call.settings.prefix + SAOP_REWIND_LOG.name
+    for row_key, row in call.view.scan(key("rewind", session_id, rewind_id)):
+        partition, offset = number_at_end(row_key[:-8]), number_at_end(row_key)
+        at = value_of(SAOP_REWIND_LOG, row)["at"]
+        yield f"{topic}/{partition}/{offset}", at, json_of(SAOP_REWIND_LOG, row)
+
+
+def _rewind_steps(facts: list[tuple[str, int, Json]]) -> Iterator[Step]:
+    """Yield a step for each fact from the first acceptance on."""
+    state: str | None = None
+    for position, at, fact in facts:
+        after = fact["state"] if fact["verdict"] == "accepted" else state
+        if after is not None:
+            event = fact["phase"] if after != state else None
+            cause = _cause(fact["cause"])
+            verdict, rule = fact["verdict"], fact["rule"]
+            yield Step(at, event, state, after, verdict, rule, None, cause, position)
+        state = after
+
+
+def _rewind_verdict(position: str, at: int, fact: Json) -> ThingVerdict:
+    return ThingVerdict(
+        at=at,
+        verdict=fact["verdict"],
+        rule=fact["rule"],
+        message=None,
+        fault=fact["fault"],
+        figures={},
+        errors=(),
+        checks=(),
+        cause=_cause(fact["cause"]),
+        fact=position,
+    )
+
+
+def _find_escalation(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
+    return [{"escalation_id": name}]
+
+
+def _escalation(call: Call) -> Thing:
+    escalation_id = call.ids["escalation_id"]
+    row_key = call.view.get("escalation id", escalation_id)
+    (row,) = (None,) if row_key is None else call.view.get_many([row_key])
+    if row_key is None or row is None:
+        raise unknown_node(escalation_node(escalation_id))
+    escalation = value_of(SAOP_ESCALATIONS, row)
+    at, partition, offset = position_at_end(row_key)
+    fact = f"{call.settings.prefix}{SAOP_ESCALATIONS.name}/{partition}/{offset}"
+    rules = ", ".join(escalation["rules"])
+    cause = _cause(escalation["cause"])
+    steps = [Step(at, None, None, _RAISED, rule=rules, cause=cause, fact=fact)]
+    listed = _listed(
+        call,
+        "/v1/saop/escalations",
+        lists.escalations,
+        lists.ESCALATION_PARAMS,
+        task_id=escalation["task_id"],
+    )
+    agent = escalation["agent_id"]
+    return Thing(
+        node=escalation_node(escalation_id),
+        title=f"{escalation['detector']} on {escalation['task_id'][:64]}",
+        state=_RAISED,
+        terminal=True,
+        machine=None,
+        **listed,
+        steps=steps,
+        records=records_of(steps, call.settings.prefix),
+        agents=[] if agent is None else [ThingAgent(agent, "agent")],
+        session_id=escalation["session_id"],
+        started_at=at,
+        ended_at=at,
+    )
+
+
+THINGS: Mapping[str, ThingQuery] = {
+    "saop:session": ThingQuery(_session, _find_session, as_of.session),
+    "saop:task": ThingQuery(_task, _find_task, as_of.task_with_events),
+    "saop:turn": ThingQuery(_turn, _find_turn),
+    "saop:rewind": ThingQuery(_rewind, _find_rewind),
+    "saop:escalation": ThingQuery(_escalation, _find_escalation),
+}
+"""The things of SAOP for `GET /v1/things/{node}`, by kind."""
