@@ -34,10 +34,11 @@ class Body(NamedTuple):
 
 
 class PathId(NamedTuple):
-    """An id in the path of a route.  format: the JSON Schema format of the id, if it has one."""
+    """An id in the path of a route.  format, pattern: of JSON Schema, if the id has one."""
 
     example: str | None
     format: str | None = None
+    pattern: str | None = None
 
 
 class Metrics(NamedTuple):

@@ -11,6 +11,7 @@ from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseS
 from streams.gateway.thing_responses import RESPONSES as THING_RESPONSES
 from streams.protocols.queries import QUERIES
 
+_NUMBER = "^[0-9]{1,18}$"
 HOST = Description(
     tags={**host_responses.TAGS, **service_responses.TAGS, **dead_letter_responses.TAGS},
     ids={
@@ -18,8 +19,8 @@ HOST = Description(
         "node": PathId("apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730"),
         "trace_id": PathId("sess-01"),
         "topic": PathId("apc.packets"),
-        "partition": PathId("0"),
-        "offset": PathId("17"),
+        "partition": PathId("0", pattern=_NUMBER),
+        "offset": PathId("17", pattern=_NUMBER),
     },
     bodies=(dead_letter_responses.BODY,),
 )

@@ -30,6 +30,7 @@ from tests.unit.protocols.asap.queries.stage import (
 from tests.unit.protocols.saop.queries.stage import move, turn
 from tests.unit.protocols.sap.queries.stage import cached, result
 from tests.unit.protocols.summit.queries import stage
+from topology.apc import APC_EVENTS, APC_PACKETS
 
 HERE = Path(__file__).parent
 TIME_LIMIT_S = 600
@@ -81,6 +82,18 @@ REACHED_OF_SUMMIT = {
     "runs/{runId}/events": {200, 422},
 }
 """Likewise of those of Summit."""
+REACHED_OF_LOG = {
+    "records/{topic}/{partition}": {200, 404, 422},
+    "records/{topic}/{partition}/{offset}": {200, 404, 422},
+    "records/{topic}/{partition}/{offset}/proof": {200, 404, 422},
+    "machines": {200, 422},
+    "machines/{name}": {200, 404},
+    "rules": {200, 422},
+    "log": {200},
+    "audit": {200},
+    "service": {200},
+}
+"""Likewise of the service, its declarations and its log."""
 REACHED_OF_REGISTRY = {
     "/subjects": {200, 422},
     "/subjects/{subject}/versions": {200, 404, 422},
@@ -169,6 +182,14 @@ def summit_worked(client: httpx.Client) -> None:
     wait_for(lambda: client.get(run).json()["status"] == "completed", "the run is completed")
 
 
+def _record_ids(position: str) -> dict[str, dict[str, str]]:
+    """The place of the first fact of the partition in which a packet lies, by operation."""
+    topic, partition, _ = position.split("/")
+    events = topic.replace(APC_PACKETS.name, APC_EVENTS.name)
+    record = {"topic": events, "partition": partition, "offset": "0"}
+    return dict.fromkeys(("list_records", "get_record", "prove_fact"), record)
+
+
 def _is_there(client: httpx.Client, path: str) -> bool:
     return client.get(path).status_code == 200
 
@@ -219,7 +240,7 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
                 "REWINDS_PREPARED": json.dumps(prepared),
                 "TASK_THERE": task_there,
                 "CACHE_KEY_THERE": key_there,
-                "IDS": json.dumps({**ASAP_IDS, **SUMMIT_IDS}),
+                "IDS": json.dumps({**ASAP_IDS, **SUMMIT_IDS, **_record_ids(position)}),
                 "SCHEMATHESIS_HOOKS": "tests.integration.openapi_hooks",
                 "COLUMNS": "100",
             },
@@ -243,5 +264,7 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
         for path, expected in REACHED_OF_SUMMIT.items():
             assert statuses[f"/v1/summit/{path}"] >= expected, path
         assert statuses["/summit"] >= {200}
+        for path, expected in REACHED_OF_LOG.items():
+            assert statuses[f"/v1/{path}"] >= expected, path
         for path, expected in REACHED_OF_REGISTRY.items():
             assert statuses[path] >= expected, path

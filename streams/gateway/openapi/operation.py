@@ -14,6 +14,18 @@ from streams.gateway.openapi.schemas import Components, one_or_many
 from streams.routes.table import INPUTS, parameters_of
 from streams.views.query_params import AS_OF, MAX_NUMBER, Parameter, ValueForm
 
+ENTITY_TAG: Json = {
+    "ETag": {
+        "description": "A weak tag of the answer, for `If-None-Match`.",
+        "schema": {"type": "string"},
+    }
+}
+NOT_MODIFIED: Json = {
+    "304": {
+        "description": "The answer that the client has, by `If-None-Match`, is the current one.",
+        "headers": ENTITY_TAG,
+    }
+}
 NDJSON = "application/x-ndjson"
 _BODY_ERRORS = (400, 408, 413, 415, 422)
 
@@ -47,9 +59,11 @@ def operation(route: Route, components: Components, prefix: str) -> Json:
 def _make_success_response(route: Route, components: Components) -> Json:
     status = 202 if isinstance(route.action, Produce | ReplaceCommand) else 200
     response = json_response(components.answers[route.answer], _SUCCESS[status])
-    if isinstance(route.action, Query) and route.action.headers is not None:
-        response["headers"] = prefer_wait.CORRELATED
-    return {str(status): response}
+    if not isinstance(route.action, Query):
+        return {str(status): response}
+    more = {} if route.action.headers is None else prefer_wait.CORRELATED
+    response["headers"] = {**more, **ENTITY_TAG}
+    return {str(status): response, **NOT_MODIFIED}
 
 
 _SUCCESS = {200: "The answer.", 202: "All of it is on the log."}
@@ -78,10 +92,10 @@ def _list_error_statuses(route: Route) -> tuple[int, ...]:
 
 
 def _path_parameter(name: str) -> Json:
-    example, form = PATH_IDS[name]
+    example, form, pattern = PATH_IDS[name]
     schema: Json = {"type": "string", "minLength": 1}
-    if form is not None:
-        schema["format"] = form
+    keywords = {"format": form, "pattern": pattern}
+    schema |= {keyword: text for keyword, text in keywords.items() if text is not None}
     parameter = {"name": name, "in": "path", "required": True, "schema": schema}
     return parameter if example is None else {**parameter, "example": example}
 
