@@ -120,6 +120,20 @@ class VerdictPage(ResponseModel):
     next: Cursor
 
 
+class Effects(ResponseModel):
+    """The effects of a record.  decided: there are any, be it a dead letter.
+
+    `verdicts` are the accepted ones too.  Messages are those to the inboxes of agents, as long as
+    their topics kept them when the view was made.
+    """
+
+    decided: bool
+    verdicts: list[RecordVerdict]
+    facts: list[Position]
+    messages: list[Position]
+    edges: list[Position]
+
+
 class Agent(ResponseModel):
     agent: str
     protocol: str
@@ -158,6 +172,7 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "Overview": Overview,
     "VerdictPage": VerdictPage,
     "AgentPage": AgentPage,
+    "Effects": Effects,
     "SearchResults": SearchResults,
 }
 TAGS: Mapping[str, str] = {

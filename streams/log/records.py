@@ -50,7 +50,7 @@ def partition_named(state: LogState, name: str, number: str) -> Partition:
         raise Forbidden(
             f"{name} is for processors only, or may contain secrets", "topic_internal", advice=""
         )
-    tp = TopicPartition(full_name, _parse_number(number))
+    tp = TopicPartition(full_name, parse_number(number))
     if topic is None or tp not in state.ranges:
         raise _unknown_record(f"there is no partition {name}/{number}")
     return Partition(topic, tp)
@@ -58,7 +58,7 @@ def partition_named(state: LogState, name: str, number: str) -> Partition:
 
 def read_record(log: Log, tp: TopicPartition, number: str) -> Record:
     """Return the record at an offset.  Raises NotFound, Gone, BrokerUnavailable."""
-    offset = _parse_number(number)
+    offset = parse_number(number)
     record = next(read_offsets(log, tp, [offset], PATIENCE_S), None)
     if record is not None:
         return record
@@ -91,7 +91,7 @@ def read_page(log: Log, tp: TopicPartition, first: int, limit: int) -> RecordPag
     return RecordPage(records, position if position < end else None)
 
 
-def _parse_number(text: str) -> int:
+def parse_number(text: str) -> int:
     """Return a partition or an offset; -1, which is none, for anything else."""
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS else -1
 

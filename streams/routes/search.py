@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 from schemas.formats import iso_ms
 from streams.api.route import Call, Query, Route
 from streams.api.things import Thing
+from streams.engine.records import TopicPartition
 from streams.errors import NotFound
+from streams.log.records import is_hidden
 from streams.log.state import LogState
 from streams.protocols.queries import QUERIES
 from streams.routes.log import process_of
@@ -103,8 +105,10 @@ def _positions(call: Call, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_on_log(state: LogState, topic: str, partition: int, offset: int) -> bool:
-    ranges = [state.ranges[tp] for tp in state.partitions_of(topic) if tp.partition == partition]
-    return any(each.start <= offset < each.end for each in ranges)
+    declared, tp = state.topics.get(topic), TopicPartition(topic, partition)
+    if declared is None or is_hidden(declared) or tp not in state.ranges:
+        return False
+    return state.ranges[tp].start <= offset < state.ranges[tp].end
 
 
 def _describe(call: Call, kind: str, node: str) -> Json:

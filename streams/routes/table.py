@@ -12,6 +12,7 @@ from streams.routes import (
     agents,
     dead_letters,
     declared,
+    effects,
     graph,
     log,
     overview,
@@ -41,6 +42,7 @@ ROUTES: tuple[Route, ...] = (
     *traces.ROUTES,
     *dead_letters.ROUTES,
     *records.ROUTES,
+    *effects.ROUTES,
     *proofs.ROUTES,
 )
 INPUTS = tuple(

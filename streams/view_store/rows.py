@@ -19,9 +19,10 @@ from streams.protocols.queries import QUERIES
 from streams.view_store import graph, seals
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
-from streams.views.keys import key, text_key
+from streams.views.keys import key, number_at_end, text_key
 from streams.views.positions import Position
 from streams.views.projection import Apply
+from streams.views.reads import RowReader
 from topology.core import AUDIT_CHECKPOINTS, LINEAGE_EDGES
 from topology.declarations import Topic, TopicKind
 
@@ -49,6 +50,13 @@ FOLLOWED: Mapping[str, Apply | None] = {
 
 Of these only causes are used.
 """
+
+
+def edges_caused_by(view: RowReader, cause: Position, prefix: str) -> list[str]:
+    """Return the positions of the edges that a record caused.  prefix: of topic names."""
+    rows = view.scan(_EDGE + text_key("/".join(map(str, cause))))
+    places = ((number_at_end(row_key[:-8]), number_at_end(row_key)) for row_key, _ in rows)
+    return [f"{prefix}{LINEAGE_EDGES.name}/{partition}/{offset}" for partition, offset in places]
 
 
 def verdict_row_key(position: Position) -> bytes | None:
