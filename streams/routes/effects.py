@@ -15,7 +15,6 @@ from streams.routes.verdicts import judgement_json
 from streams.view_store.rows import edges_caused_by
 from streams.view_store.service_rows import FACTS
 from streams.views.changes import WriteBatch
-from streams.views.parse import parse_position
 from streams.views.positions import Position
 from streams.views.service.effects import effects_of
 from streams.views.service.verdicts import VERDICTS, FactReading, Judgement, judgement_of
@@ -29,7 +28,7 @@ def list_effects(call: Call) -> Json:
     """Return what a record caused.  Raises Forbidden, NotFound, Gone."""
     _, tp = named_partition(call)
     cause = Position(tp.topic, tp.partition, parse_number(call.ids["offset"]))
-    places = sorted(map(parse_position, effects_of(call.view, cause)))
+    places = effects_of(call.view, cause)
     if not places:
         read_record(log_of(call), tp, call.ids["offset"])
     return {

@@ -14,7 +14,7 @@ from streams.views.service.verdicts import DUPLICATE, REJECTED, Judgement
 from streams.views.values import filters_of
 
 Json = dict[str, Any]
-MOST_READ = 5000
+MOST_READ = 2500
 """The most verdicts that one page reads; where filters leave few of them, the next page goes on."""
 _FILTERS = ("protocol", "verdict", "rule", "fault", "principal", "agent")
 VERDICT_PARAMS = (

@@ -8,27 +8,20 @@ from __future__ import annotations
 
 from struct import Struct
 
-from schemas.text_cache import cache_short
-
 _SIGN = 1 << 63
 
 
 def key(*parts: str | int) -> bytes:
     """Encode a tuple as a key.  Numbers must fit into 64 bits with sign."""
-    return b"".join([_text(p) if isinstance(p, str) else _number(p) for p in parts])
+    return b"".join([text_key(p) if isinstance(p, str) else _number(p) for p in parts])
 
 
 def _number(number: int) -> bytes:
     return (number + _SIGN).to_bytes(8, "big")
 
 
-@cache_short(1 << 12)
-def _text(text: str) -> bytes:
-    return text_key(text)
-
-
 def text_key(text: str) -> bytes:
-    """Encode one text as `key` does, without caching it."""
+    """Encode one text as `key` does."""
     return text.encode().replace(b"\0", b"\0\xff") + b"\0\1"
 
 

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from schemas import Undecodable
 from schemas.projection import Projection
 from streams.engine.records import Record
 from streams.protocols.apc.packet_summaries import FACTS, lineage_members, summary_of
@@ -104,20 +105,25 @@ def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         ids = key(fact["session_id"]) + text_key(fact["packet_id"])
         rows[_FACT + ids + position_key(*position)] = record.value
         verdict = fact["verdict"]
-        _move(record, fact, rows)
         if verdict in ("accepted", "rejected"):
             if fact["packet"] is not None:
                 _packet(fact, position, rows)
         else:
             lineage.subtract_packet(fact, rows)
+    _count_open(facts, rows)
 
 
-def _move(record: Record, fact: Mapping[str, Any], rows: WriteBatch) -> None:
-    """Count the change of a packet's state, which its fact tells as its row would."""
-    if fact["verdict"] in ("accepted", "rejected"):
-        PACKETS.move(None, fact["state"], rows)
-    elif fact["state"] is not None and (steps := _TRANSITIONS.of(record.value)["transitions"]):
-        PACKETS.move(steps[0]["from_state"], steps[-1]["to_state"], rows)
+def _count_open(facts: Sequence[tuple[Record, Mapping[str, Any]]], rows: WriteBatch) -> None:
+    """Count the changes of packets' states, which their facts tell as their rows would."""
+    later = []
+    for record, fact in facts:
+        if fact["verdict"] in ("accepted", "rejected"):
+            PACKETS.move(None, fact["state"], rows)
+        elif fact["state"] is not None:
+            later.append(record.value)
+    for members in _TRANSITIONS.many(later):
+        if not isinstance(members, Undecodable) and (steps := members["transitions"]):
+            PACKETS.move(steps[0]["from_state"], steps[-1]["to_state"], rows)
 
 
 def _packet(fact: Mapping[str, Any], fact_position: tuple[int, int, int], rows: WriteBatch) -> None:

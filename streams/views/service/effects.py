@@ -2,9 +2,10 @@
 
 | key                                        | value                                             |
 |--------------------------------------------|---------------------------------------------------|
-| service effects, topic/partition, block    | JSON: by offset, the positions that it caused     |
+| service effects, topic/partition, block    | JSON: by topic/partition of the effects, pairs of |
+|                                            | the offsets of a cause and of its effect          |
 
-A block is the number of whole sixteens of offsets; neighbours share a row because they are decided
+A block is the number of whole sixty-fours of offsets; neighbours share a row, for they are decided
 together.  Records of secret topics are left out: nobody may look at them.
 """
 
@@ -22,9 +23,10 @@ from streams.views.positions import Position
 from streams.views.reads import ReadOnlyStore
 
 _EFFECTS = key("service effects")
-_SHIFT = 4
+_SHIFT = 6
 _MAX_DIGITS = 18
-Block = dict[str, list[str]]
+Pairs = list[list[int]]
+Block = dict[str, Pairs]
 
 
 def _load(row: bytes | None) -> Block:
@@ -32,8 +34,8 @@ def _load(row: bytes | None) -> Block:
 
 
 def _dump(block: Block) -> bytes:
-    for positions in block.values():
-        positions.sort()
+    for pairs in block.values():
+        pairs.sort()
     return orjson.dumps(block, option=orjson.OPT_SORT_KEYS)
 
 
@@ -41,40 +43,60 @@ _BLOCK: Cell[Block] = Cell(_load, _dump)
 
 
 def add_effects(records: Sequence[Record], secret: frozenset[bytes], rows: WriteBatch) -> None:
-    """Store the positions of records under the positions that caused them.
+    """Store the positions of records of one topic under the positions that caused them.
 
     secret: the full names of topics whose records are left out.
     """
-    followed: dict[bytes, bool] = {}
-    blocks: dict[tuple[bytes, int], Block] = {}
+    topic = records[0].topic
+    pairs_of: dict[tuple[bytes, int, int], Pairs] = {}
     for record in records:
-        source, _, digits = (header(record, CAUSE) or b"").rpartition(b"/")
-        follows = followed.get(source)
-        if follows is None:
-            follows = followed[source] = _is_partition(source, secret)
-        if not follows or not digits.isdigit() or len(digits) > _MAX_DIGITS:
+        headers = record.headers  # the service writes the cause first; a call for each costs much
+        is_first = headers and headers[0][0] == CAUSE
+        text = headers[0][1] if is_first else header(record, CAUSE) or b""
+        source, _, digits = text.rpartition(b"/")
+        if not digits.isdigit() or len(digits) > _MAX_DIGITS:
             continue
-        offset = int(digits)
-        name = source, offset >> _SHIFT
-        block = blocks.get(name)
-        if block is None:
-            block = blocks[name] = rows.cell(_row_key(*name), _BLOCK)
-        place = f"{record.topic}/{record.partition}/{record.offset}"
-        block.setdefault(str(offset), []).append(place)
+        cause = int(digits)
+        name = source, record.partition, cause >> _SHIFT
+        pairs = pairs_of.get(name)
+        if pairs is None:
+            pairs = pairs_of[name] = _pairs(topic, *name, secret, rows)
+        pairs.append([cause, record.offset])
+
+
+def _pairs(
+    topic: str,
+    source: bytes,
+    partition: int,
+    block: int,
+    secret: frozenset[bytes],
+    rows: WriteBatch,
+) -> Pairs:
+    """Return the pairs of a block, to be added to; a list that nobody reads for other sources."""
+    if not _is_partition(source, secret):
+        return []
+    content = rows.cell(_row_key(source.decode(), block), _BLOCK)
+    return content.setdefault(f"{topic}/{partition}", [])
 
 
 def _is_partition(source: bytes, secret: frozenset[bytes]) -> bool:
     """Return whether this is `topic/partition` of a topic that may be looked at."""
     topic, slash, partition = source.rpartition(b"/")
-    return bool(slash) and partition.isdigit() and b"/" not in topic and topic not in secret
+    is_name = bool(slash) and topic.isascii() and b"/" not in topic
+    return is_name and partition.isdigit() and topic not in secret
 
 
-def _row_key(source: bytes, block: int) -> bytes:
-    return _EFFECTS + text_key(source.decode(errors="replace")) + key(block)
+def _row_key(source: str, block: int) -> bytes:
+    return _EFFECTS + text_key(source) + key(block)
 
 
-def effects_of(view: ReadOnlyStore, position: Position) -> list[str]:
-    """Return the positions of what a record caused, each once, in the order of their texts."""
-    source = f"{position.topic}/{position.partition}".encode()
-    (row,) = view.get_many([_row_key(source, position.offset >> _SHIFT)])
-    return _load(row).get(str(position.offset), [])
+def effects_of(view: ReadOnlyStore, cause: Position) -> list[Position]:
+    """Return the positions of what a record caused, in their order."""
+    source = f"{cause.topic}/{cause.partition}"
+    (row,) = view.get_many([_row_key(source, cause.offset >> _SHIFT)])
+    effects = []
+    for place, pairs in _load(row).items():
+        topic, partition = place.rsplit("/", 1)
+        offsets = (effect for of, effect in pairs if of == cause.offset)
+        effects += [Position(topic, int(partition), offset) for offset in offsets]
+    return sorted(effects)

@@ -2,8 +2,8 @@
 
 | key                                                 | value                                 |
 |-----------------------------------------------------|---------------------------------------|
-| service verdict, at, topic, partition, offset       | JSON: `Judgement` without `at`        |
-| service verdict of, member, value, at, topic, partition, offset | nothing                   |
+| service verdict, at, partition, offset, topic       | JSON: `Judgement` without `at`        |
+| service verdict of, member, value, at, partition, offset, topic | nothing                   |
 | service verdict node, node                          | nothing                               |
 
 The position is that of the fact.  Nodes are indexed because the lineage graph has no edges of what
@@ -19,7 +19,7 @@ import orjson
 
 from streams.engine.records import Record
 from streams.views.changes import WriteBatch
-from streams.views.keys import key, text_key
+from streams.views.keys import key, position_key, text_key
 from streams.views.pages import Entries
 from streams.views.reads import ReadOnlyStore
 from streams.views.service.verdicts import DUPLICATE, REJECTED, Judgement, LateSender
@@ -30,6 +30,7 @@ LISTED = frozenset({REJECTED, DUPLICATE})
 """Accepted records are in the lists of the protocols; to index them would double the view."""
 INDEXED = ("rule", "protocol")
 """The members with an index, the most selective one first."""
+_PREFIXES = {member: _OF + key(member) for member in INDEXED}
 _CHUNK = 128
 _NUMBER_BYTES = 8
 
@@ -54,11 +55,11 @@ def name_sender(late: LateSender, rows: WriteBatch) -> None:
 
 
 def _place(at: int, topic: str, partition: int, offset: int) -> bytes:
-    return key(at, topic, partition, offset)
+    return position_key(at, partition, offset) + text_key(topic)
 
 
 def _index_prefix(member: str, value: str) -> bytes:
-    return _OF + key(member) + text_key(value)
+    return _PREFIXES[member] + text_key(value)
 
 
 def prefix_of(filters: Mapping[str, str]) -> bytes:
