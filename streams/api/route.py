@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from schemas import ShapeError, parse_ijson
@@ -56,6 +56,7 @@ class Call:
     caller: the principal of the token; None where there are no tokens.
     log: for queries that read records or offsets; None where a response is not read from the log.
     process: for queries about the service itself; None where there is no running process.
+    memo: what was read once for the whole request, by any key.
     """
 
     view: ReadOnlyStore
@@ -67,6 +68,7 @@ class Call:
     caller: Caller | None = None
     log: Log | None = None
     process: ProcessState | None = None
+    memo: dict[Any, Any] = field(default_factory=dict)
 
     def value(self) -> Any:
         """Return the parsed body.  Raises InvalidInput if it is not JSON."""

@@ -16,13 +16,11 @@ from streams.errors import NotFound
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery
 from streams.views.reads import ReadOnlyStore
-from topology import topics
-from topology.declarations import TopicKind
+from topology.declarations import Topic
 
 Json = dict[str, Any]
 Ids = Mapping[str, str]
 """The ids of a thing, by the names that the paths of its protocol's routes have."""
-COMMAND, FACT, REPLY, INBOX = "command", "fact", "reply", "inbox"
 
 
 class ThingAgent(NamedTuple):
@@ -78,14 +76,6 @@ class ThingVerdict(NamedTuple):
     principal: str | None = None
 
 
-class ThingRecord(NamedTuple):
-    """A record about a thing.  at: ms since the epoch, when it was decided or written."""
-
-    position: str
-    role: str
-    at: int
-
-
 class Link(NamedTuple):
     """An edge of the lineage graph.  direction: `out` to what it came of, `in` from what came."""
 
@@ -104,6 +94,8 @@ class Thing:
     started_at, ended_at, due_at: ms since the epoch.
     api: the path of the protocol's own route.  details: makes the response of that route.
     steps: in log order; the last one leads to the state.  verdicts: makes them, in log order.
+    facts: the topic of facts whose positions the rows of the view do not tell, if there is one.
+    replies: the topics whose records answer the thing.
     """
 
     node: str
@@ -115,7 +107,8 @@ class Thing:
     details: Callable[[], Any]
     steps: Sequence[Step]
     verdicts: Callable[[], Sequence[ThingVerdict]] = tuple
-    records: Sequence[ThingRecord] = ()
+    facts: Topic | None = None
+    replies: Sequence[Topic] = ()
     agents: Sequence[ThingAgent] = ()
     session_id: str | None = None
     trace: str | None = None
@@ -179,28 +172,3 @@ def _merge(first: Step, second: Step) -> Step:
 def last_change(steps: Sequence[Step]) -> int:
     """Return when the state changed last; ms since the epoch."""
     return next((each.at for each in reversed(steps) if each.before != each.after), steps[-1].at)
-
-
-def records_of(
-    steps: Iterable[Step], prefix: str, replies: Sequence[str] = ()
-) -> list[ThingRecord]:
-    """Return the records that steps name, each once, in their order.
-
-    prefix: of topic names.  replies: the topics, without prefix, whose records answer the thing.
-    """
-    records: dict[str, ThingRecord] = {}
-    for each in steps:
-        for position, role in ((each.cause, COMMAND), (each.fact, FACT)):
-            if position is not None and position not in records:
-                if role == COMMAND:
-                    role = _role_of(position, prefix, replies)
-                records[position] = ThingRecord(position, role, each.at)
-    return list(records.values())
-
-
-def _role_of(position: str, prefix: str, replies: Sequence[str]) -> str:
-    name = position.split("/")[0].removeprefix(prefix)
-    topic = topics.BY_NAME.get(name)
-    if topic is not None and topic.kind is TopicKind.FACT:
-        return FACT
-    return REPLY if name in replies else COMMAND

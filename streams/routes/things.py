@@ -14,6 +14,7 @@ from streams.errors import AmbiguousNode, NotFound
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery
 from streams.routes import thing_kinds, traces
+from streams.routes.thing_records import ThingRecords
 from streams.view_store.graph.index import Direction, steps
 from streams.views.keys import key, number_at_end
 from streams.views.pages import Entries, page
@@ -41,7 +42,7 @@ def thing(call: Call) -> Json:
     Raises NotFound for an unknown node, AmbiguousNode if several sessions use its id.
     """
     item = read_thing(call, call.ids["node"], call.params.text("session_id"))
-    return _json(call.view, item, call.params.text("cursor"))
+    return _json(call, item)
 
 
 def read_thing(call: Call, node: str, session_id: str | None = None) -> Thing:
@@ -77,15 +78,11 @@ def _find(view: ReadOnlyStore, node: str, session_id: str | None) -> tuple[Thing
     return query, candidates[0]
 
 
-def _json(view: ReadOnlyStore, item: Thing, cursor: str | None) -> Json:
-    prefix = key("thing", item.node)
-
-    def entries(after_key: bytes | None) -> Entries:
-        first = 0 if after_key is None else number_at_end(after_key)
-        for n, step in enumerate(item.steps[first:], first + 1):
-            yield prefix + key(n), _step_json(n, step)
-
-    listed = page(MOST_STEPS, cursor, prefix, entries)
+def _json(call: Call, item: Thing) -> Json:
+    view, records = call.view, ThingRecords(call.view, call.settings.prefix, item)
+    listed = _page_of_steps(call, item)
+    steps = [(n, records.with_fact(step)) for n, step in listed["items"]]
+    verdicts = [records.with_fact(verdict) for verdict in item.verdicts()[-MOST_STEPS:]]
     return {
         "node": item.node,
         "protocol": item.node.partition(":")[0],
@@ -99,13 +96,25 @@ def _json(view: ReadOnlyStore, item: Thing, cursor: str | None) -> Json:
         "agents": [agent._asdict() for agent in item.agents],
         **{name: iso_or_none(getattr(item, name)) for name in _TIMES},
         "api": item.api,
-        "steps": listed["items"],
+        "steps": [_step_json(n, step) for n, step in steps],
         "next": listed["next"],
-        "verdicts": [_with_time(verdict) for verdict in reversed(item.verdicts()[-MOST_STEPS:])],
-        "records": [_with_time(record) for record in item.records[: 2 * MOST_STEPS]],
+        "verdicts": [_with_time(verdict) for verdict in reversed(verdicts)],
+        "records": [_with_time(record) for record in records.of(step for _, step in steps)],
         "links": [link._asdict() for link in islice(links_of(view, item.node), MOST_LINKS)],
         "details": item.details(),
     }
+
+
+def _page_of_steps(call: Call, item: Thing) -> Json:
+    """Return a page of the steps, each with its number."""
+    prefix = key("thing", item.node)
+
+    def entries(after_key: bytes | None) -> Entries:
+        first = 0 if after_key is None else number_at_end(after_key)
+        for n, step in enumerate(item.steps[first:], first + 1):
+            yield prefix + key(n), (n, step)
+
+    return page(MOST_STEPS, call.params.text("cursor"), prefix, entries)
 
 
 def _step_json(n: int, step: Step) -> Json:

@@ -18,7 +18,6 @@ from streams.api.things import (
     ThingVerdict,
     last_change,
     merge_by_cause,
-    records_of,
     unknown_node,
 )
 from streams.protocols.apc import as_of
@@ -68,7 +67,6 @@ def _packet(call: Call) -> Thing:
         verdicts=lambda: [
             _verdict(place, fact) for place, fact in facts if fact["verdict"] in _VERDICTS
         ],
-        records=records_of(steps, call.settings.prefix),
         agents=_agents(facts),
         session_id=session_id,
         trace=session_id,
@@ -185,7 +183,6 @@ def _protocol(call: Call) -> Thing:
         api=f"/v1/apc/protocols/{quote(protocol_id, safe='')}",
         details=lambda: details,
         steps=steps,
-        records=records_of(steps, call.settings.prefix),
     )
 
 

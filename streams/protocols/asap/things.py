@@ -17,7 +17,6 @@ from streams.api.things import (
     ThingQuery,
     ThingVerdict,
     last_change,
-    records_of,
     unknown_node,
 )
 from streams.protocols.asap import as_of
@@ -111,8 +110,8 @@ def _task(call: Call) -> Thing:
         api=_task_path(task_id),
         details=lambda: tasks.task(call.view, task_id),
         steps=steps,
+        facts=ASAP_EVENTS,
         verdicts=lambda: _verdicts(facts),
-        records=records_of(steps, call.settings.prefix),
         agents=_participants(row),
         session_id=row["conversation_id"],
         trace=row["trace_id"],
@@ -169,8 +168,8 @@ def _envelope(call: Call) -> Thing:
             call.view, envelope_id, QueryParams("", verdicts.VERDICT_PARAMS)
         ),
         steps=steps,
+        facts=ASAP_EVENTS,
         verdicts=lambda: _verdicts(facts),
-        records=records_of(steps, call.settings.prefix),
         agents=_ends(accepted, "sender", "recipient"),
         session_id=accepted["conversation_id"],
         trace=accepted["trace_id"],
@@ -222,7 +221,6 @@ def _snapshot(call: Call) -> Thing:
         api=_task_path(task_id, "snapshots", version),
         details=lambda: states.snapshot(call.view, task_id, version),
         steps=steps,
-        records=records_of(steps, call.settings.prefix),
         agents=[ThingAgent(task["worker"], "worker")],
         session_id=task["conversation_id"],
         trace=task["trace_id"],
@@ -236,11 +234,20 @@ def _find_artifact(view: ReadOnlyStore, name: str, session_id: str | None) -> li
     return [{"task_id": unquote(task_id), "artifact_id": unquote(artifact_id)}]
 
 
+def _artifact_facts(call: Call, task_id: str) -> list[Fact]:
+    """Return the facts about artifacts of a task, which are read once for all of these."""
+    memo_key = ("asap artifact", task_id)
+    if memo_key not in call.memo:
+        call.memo[memo_key] = list(_indexed(call.view, "asap artifact", task_id))
+    facts: list[Fact] = call.memo[memo_key]
+    return facts
+
+
 def _artifact(call: Call) -> Thing:
     task_id, artifact_id = call.ids["task_id"], call.ids["artifact_id"]
     facts = [
         fact
-        for fact in _indexed(call.view, "asap artifact", task_id)
+        for fact in _artifact_facts(call, task_id)
         if fact["envelope"]["payload"]["artifact_id"] == artifact_id
     ]
     steps = list(_message_steps(facts, _NOTED))
@@ -257,8 +264,8 @@ def _artifact(call: Call) -> Thing:
         api=_task_path(task_id, "artifacts"),
         details=lambda: messages.artifacts(call.view, task_id),
         steps=steps,
+        facts=ASAP_EVENTS,
         verdicts=lambda: _verdicts(facts),
-        records=records_of(steps, call.settings.prefix),
         agents=_participants(task),
         session_id=task["conversation_id"],
         trace=task["trace_id"],
@@ -287,8 +294,8 @@ def _mcp_call(call: Call) -> Thing:
         api=f"/v1/asap/calls/{quote(call_key, safe='')}",
         details=lambda: verdicts.call(call.view, call_key),
         steps=steps,
+        facts=ASAP_EVENTS,
         verdicts=lambda: _verdicts(facts),
-        records=records_of(steps, call.settings.prefix),
         agents=_ends(opened, "caller", "callee"),
         trace=opened["trace_id"],
         started_at=opened["at"],

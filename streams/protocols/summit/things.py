@@ -16,7 +16,6 @@ from streams.api.things import (
     ThingQuery,
     ThingVerdict,
     last_change,
-    records_of,
     unknown_node,
 )
 from streams.errors import NotFound
@@ -33,7 +32,7 @@ from topology.machines.summit_run import MACHINE
 from topology.summit import SUMMIT_EVENTS, SUMMIT_REPLIES, SUMMIT_RUNS
 
 _ACCEPTED = "accepted"
-_REPLIES = (SUMMIT_REPLIES.name,)
+_REPLIES = (SUMMIT_REPLIES,)
 
 
 class _Fact(NamedTuple):
@@ -59,7 +58,12 @@ def _facts(call: Call, index: bytes) -> list[_Fact]:
 
 
 def _run_facts(call: Call) -> list[_Fact]:
-    return _facts(call, run_events(call.ids["runId"]))
+    """Return the facts of the run, which are read once for all its replies."""
+    index = run_events(call.ids["runId"])
+    if index not in call.memo:
+        call.memo[index] = _facts(call, index)
+    facts: list[_Fact] = call.memo[index]
+    return facts
 
 
 def _cause(fact: _Fact) -> str | None:
@@ -134,7 +138,7 @@ def _run(call: Call) -> Thing:
         details=lambda: runs.run(call.view, run_id),
         steps=steps,
         verdicts=lambda: _verdicts(facts),
-        records=records_of(steps, call.settings.prefix, _REPLIES),
+        replies=_REPLIES,
         agents=list(_agents(row)),
         session_id=row["traceId"] or run_id,
         trace=row["traceId"],
@@ -200,7 +204,7 @@ def _message(call: Call, node: str, facts: Sequence[_Fact], title: str) -> Thing
         details=lambda: runs.run(call.view, run_id),
         steps=steps,
         verdicts=lambda: _verdicts(facts),
-        records=records_of(steps, call.settings.prefix, _REPLIES),
+        replies=_REPLIES,
         agents=[] if sender is None else [ThingAgent(sender, "sender")],
         session_id=row["traceId"] or run_id,
         trace=row["traceId"],
@@ -264,7 +268,6 @@ def _manifest(call: Call) -> Thing:
         details=lambda: agents.agent(call.view, agent_id, version),
         steps=steps,
         verdicts=lambda: _verdicts(facts),
-        records=records_of(steps, call.settings.prefix),
         agents=[ThingAgent(agent_id, "agent")],
         started_at=steps[0].at,
     )

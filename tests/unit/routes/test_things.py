@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,6 @@ QUICK = (
 """They have an example of each kind."""
 OTHERS = sorted({path.stem for path in SCENARIOS.glob("*.jsonl")} - set(QUICK))
 DECLARED = {kind_of(kind.name) for kind in NODE_KINDS}
-MISSING = {
-    kind
-    for kind in DECLARED
-    if kind.partition(":")[0] not in ("apc", "sap", "asap", "summit", "trace")
-}
 UNSUPPORTED = "as_of_unsupported"
 
 
@@ -115,9 +111,23 @@ def test_a_step_is_what_one_record_did_and_names_its_verdict(stories: dict[str, 
     assert (first["from"], first["to"], first["verdict"]) == (None, "ARCHIVED", "accepted")
     assert (last["event"], last["to"]) == ("retraction_packet_received", "RETRACTED")
     assert thing["ended_at"] == last["at"]
-    assert {record["role"] for record in thing["records"]} == {"command", "fact"}
+    assert {record["role"] for record in thing["records"]} == {"command", "fact", "inbox"}
     links = {(each["relation"], each["direction"]) for each in thing["links"]}
     assert {("same_trace", "out"), ("retracts", "in"), ("child_of", "in")} <= links
+
+
+def test_a_fact_that_rows_do_not_place_is_the_one_that_its_cause_had(
+    stories: dict[str, Story],
+) -> None:
+    for name, kind, topic in (
+        ("asap-tasks", "asap:task", "asap.events"),
+        ("asap-calls", "asap:call", "asap.events"),
+        ("sap-signals", "sap:outcome", "sap.outcomes"),
+        ("saop-detectors", "saop:turn", "saop.log"),
+    ):
+        things = [thing for _, thing in stories[name].known() if thing["kind"] == kind]
+        facts = {step["fact"] for thing in things for step in thing["steps"] if step["cause"]}
+        assert {fact.split("/")[0] for fact in facts if fact is not None} == {topic}
 
 
 def test_an_unknown_node_gets_404(stories: dict[str, Story]) -> None:
@@ -130,6 +140,21 @@ def test_an_unknown_node_gets_404(stories: dict[str, Story]) -> None:
 def test_a_thing_that_was_not_there_yet_gets_404(stories: dict[str, Story]) -> None:
     status, body = stories["lineage-graph"].thing(PACKET, "?as_of=2026-06-01T08:00:00Z")
     assert (status, body["rule"]) == (404, "node_unknown")
+
+
+def test_the_page_names_the_kinds_with_and_without_as_of() -> None:
+    page = (SCENARIOS.parent / "docs/things.md").read_text("utf-8")
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| ")]
+    named = {row[0].strip().lower(): row[1:] for row in rows}
+    for protocol in {kind.partition(":")[0] for kind in KINDS} - {"trace"}:
+        listed = [set(re.findall(r"`(\w+)`", cell)) for cell in named[protocol]]
+        kinds = {
+            kind.removeprefix(f"{protocol}:"): query
+            for kind, query in KINDS.items()
+            if kind.startswith(f"{protocol}:")
+        }
+        past = {kind for kind, query in kinds.items() if query.past is not None}
+        assert listed == [past, set(kinds) - past], protocol
 
 
 def test_kinds_whose_route_has_no_as_of_refuse_it(stories: dict[str, Story]) -> None:

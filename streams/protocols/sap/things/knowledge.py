@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from schemas import decode
 from streams.api.route import Call
-from streams.api.things import Ids, Step, Thing, ThingAgent, ThingQuery, records_of, unknown_node
+from streams.api.things import Ids, Step, Thing, ThingAgent, ThingQuery, unknown_node
 from streams.protocols.sap import as_of
 from streams.protocols.sap.queries import knowledge
 from streams.protocols.sap.verdicts import STORED
@@ -47,7 +47,6 @@ def _version(call: Call) -> Thing:
         api=f"/v1/sap/cache/{quote(cache_key, safe='')}/versions",
         details=lambda: knowledge.versions(call.view, cache_key, call.now),
         steps=steps,
-        records=records_of(steps, call.settings.prefix),
         agents=[ThingAgent(record["producer"], "producer")] if record else [],
         trace=record.get("correlationId"),
         started_at=at,
@@ -91,7 +90,6 @@ def _heuristics(call: Call) -> Thing:
         machine=None,
         **_learned(call, {"capability": capability}),
         steps=[step],
-        records=records_of([step], call.settings.prefix),
         started_at=at,
         ended_at=at,
     )

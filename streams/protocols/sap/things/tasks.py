@@ -20,7 +20,6 @@ from streams.api.things import (
     ThingVerdict,
     last_change,
     merge_by_cause,
-    records_of,
     unknown_node,
 )
 from streams.protocols.sap import as_of
@@ -37,7 +36,7 @@ from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_RESULTS, SAP_TASK_STATES, S
 Row = dict[str, Any]
 _ACCEPTED = "accepted"
 _HOLDS = {PASSED: True, FAILED: False}
-_REPLIES = (SAP_RESULTS.name,)
+_REPLIES = (SAP_RESULTS,)
 
 
 def _find_task(view: ReadOnlyStore, task_id: str, session_id: str | None) -> list[Ids]:
@@ -62,7 +61,8 @@ def _task(call: Call) -> Thing:
         details=lambda: tasks.task(call.view, task_id),
         steps=steps,
         verdicts=lambda: _verdicts(call, row, facts),
-        records=records_of(steps, call.settings.prefix, _REPLIES),
+        facts=SAP_OUTCOMES,
+        replies=_REPLIES,
         agents=[] if row is None else list(_agents(row)),
         trace=None if row is None else row["correlationId"],
         started_at=steps[0].at,
@@ -95,8 +95,13 @@ def _agents(row: Row) -> Iterator[ThingAgent]:
 
 
 def _facts(call: Call, task_id: str) -> list[Fact]:
-    row = _row(call.view, task_id)
-    return as_of.task_steps(call.view, call.settings.prefix, task_id, row)
+    """Return the facts of a task, which are read once for it and its outcomes and signals."""
+    memo_key = ("sap task", task_id)
+    if memo_key not in call.memo:
+        row = _row(call.view, task_id)
+        call.memo[memo_key] = as_of.task_steps(call.view, call.settings.prefix, task_id, row)
+    facts: list[Fact] = call.memo[memo_key]
+    return facts
 
 
 def _steps(facts: Sequence[Fact]) -> Iterator[Step]:
@@ -222,7 +227,8 @@ def _outcome(call: Call) -> Thing:
         api=_path(task_id),
         details=lambda: tasks.task(call.view, task_id),
         steps=[step],
-        records=records_of([step], call.settings.prefix, _REPLIES),
+        facts=SAP_OUTCOMES,
+        replies=_REPLIES,
         agents=[ThingAgent(fact.value["producer"]["agentId"], "producer")],
         trace=fact.value["correlationId"].lower(),
         started_at=fact.at,
@@ -252,7 +258,6 @@ def _signal(call: Call) -> Thing:
         details=lambda: tasks.task(call.view, task_id),
         steps=steps,
         verdicts=lambda: _verdicts(call, row, facts),
-        records=records_of(steps, call.settings.prefix),
         trace=None if row is None else row["correlationId"],
         started_at=steps[0].at,
         ended_at=last_change(steps),
