@@ -1,6 +1,6 @@
 """The spellings of payload types: `TaskRequest`, `task.request`, `task_request`, `task-request`.
 
-Source: ASAP guide, 2.4, clarification 9.11.
+Source: ASAP guide, 2.4.
 """
 
 from __future__ import annotations

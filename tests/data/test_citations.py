@@ -22,7 +22,7 @@ _CITATION = re.compile(
     rf"\b(\w+) guide, ({_NUMBER}(?:(?:, and |, | and | or | to ){_NUMBER})*)", re.IGNORECASE
 )
 _HEADING = re.compile(rf"^#{{2,5}} ({_NUMBER}) \S", re.MULTILINE)
-_SPEC = re.compile(rf"\bspec,? (?:[a-z]+ )?(?:clarifications? )?{_NUMBER}", re.IGNORECASE)
+_SPEC = re.compile(rf"\b(?:spec,? (?:[a-z]+ )?\(?|clarifications? ){_NUMBER}", re.IGNORECASE)
 
 
 @cache

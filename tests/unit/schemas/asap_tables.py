@@ -1,4 +1,4 @@
-"""The tables of the ASAP spec (2.2, 2.3, 2.5) as data, and values that fit their types or do not.
+"""The tables of the ASAP guide, 2.2, 2.3 and 2.5, as data; values that fit their types or do not.
 
 `name type` is required, `=x` gives a default, `?` means "or null, default null", `+` at least one.
 """

@@ -1,4 +1,4 @@
-"""The envelope, and making replies (ASAP guide, 2.4, 2.7, clarification 9.11)."""
+"""The envelope, and making replies (ASAP guide, 2.4 and 2.7)."""
 
 from __future__ import annotations
 

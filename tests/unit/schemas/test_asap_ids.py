@@ -1,4 +1,4 @@
-"""ULIDs: the examples of the ASAP spec (1), their order, and their times."""
+"""ULIDs: examples (ASAP guide, 1), their order, and their times."""
 
 from __future__ import annotations
 
