@@ -131,6 +131,9 @@ _RECORDS: Mapping[str, str] = {
     "AsapEvent.status": "the task's state afterwards",
     "AsapEvent.snapshot_version": "of the snapshot that it wrote",
     "AsapEvent.envelope": "the envelope, if it was accepted",
+    "AsapTransition.from_status": "null at the beginning",
+    "AsapTransition.to_status": "the new status",
+    "AsapTransition.implied": "a step that the worker took without saying so (4.1)",
     "AsapTask.depth": "0 without a parent, else one more than the parent's",
     "AsapTask.sequence": "the number of its last event",
     "AsapTask.state_mode": "`snapshot` or `event-sourced` (4.5)",
@@ -148,6 +151,18 @@ _RECORDS: Mapping[str, str] = {
     "AsapSnapshot.data": "the state",
     "AsapSnapshot.checkpoint": "whether it is a point to return to",
     "AsapSnapshot.restored_from": "the version whose data it has, after a restore",
+    "AsapLink.kind": "what is asked or answered",
+    "AsapLink.from_key": "the record key that asks or answers",
+    "AsapLink.envelope_id": "of the request that it is about",
+    "AsapLink.sender": "of that request",
+    "AsapLink.at": "of that request",
+    "AsapLink.idempotency_key": "of a claim",
+    "AsapLink.payload_hash": "of a claim, to compare the payloads",
+    "AsapLink.known": "whether the parent is a task",
+    "AsapLink.depth": "the parent's",
+    "AsapLink.granted": "whether the claim is the request's",
+    "AsapLink.task_id": "the task that holds the claim",
+    "AsapLink.content_differs": "whether the holder's payload is another",
 }
 
 MEANINGS: Mapping[str, str] = {
