@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from streams.demo import DemoContext
 from tests.unit.cli.door import BenchDoor
+from tests.unit.cli.stub_gateway import StubGateway
 from tests.unit.views.bench import Bench
 
 
@@ -27,3 +29,11 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 @pytest.fixture
 def stage(bench: Bench, printed: list[str]) -> DemoContext:
     return DemoContext(BenchDoor(bench), bench.log, bench.settings, printed.append)
+
+
+@pytest.fixture
+def gateway() -> Iterator[StubGateway]:
+    with StubGateway() as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,43 +14,10 @@ from click.testing import CliRunner, Result
 
 from streams.cli import common, main
 from streams.settings.addresses import GatewayAddress, published
+from tests.unit.cli.stub_gateway import StubGateway
 
 PATH = "/v1/apc/packets"
 FROM_LOG = {"from": "log"}
-
-
-class StubGateway(ThreadingHTTPServer):
-    """A gateway that answers every request alike.  requests: paths with queries, and tokens."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.status, self.kind = 200, "application/json"
-        self.body: dict[str, Any] = {"from": "gateway"}
-        self.requests: list[tuple[str, str | None]] = []
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.server_address[1]}"
-
-    def refuse(self, status: int, rule: str, **members: Any) -> None:
-        self.status, self.kind = status, "application/problem+json"
-        self.body = {"status": status, "detail": "It is so.", "rule": rule, **members}
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: StubGateway
-
-    def do_GET(self) -> None:
-        self.server.requests.append((self.path, self.headers["Authorization"]))
-        self.send_response(self.server.status)
-        self.send_header("Content-Type", self.server.kind)
-        self.end_headers()
-        self.wfile.write(json.dumps(self.server.body).encode())
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
 
 def _unused_port() -> int:
@@ -61,14 +25,6 @@ def _unused_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
-
-
-@pytest.fixture
-def gateway() -> Iterator[StubGateway]:
-    with StubGateway() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 @pytest.fixture(autouse=True)

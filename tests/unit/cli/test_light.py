@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import ROOT, environ_of, named
-from tests.unit.cli.test_gateway_client import StubGateway, gateway  # noqa: F401
+from tests.unit.cli.stub_gateway import StubGateway
 
 HEAVY = ("schemas", "faust", "confluent_kafka", "rocksdict", "fastapi", "pydantic", "orjson")
 CODE = f"""
@@ -49,7 +49,7 @@ ITEMS: dict[str, object] = {
 def test_a_read_command_loads_neither_schemas_nor_the_engine(
     words: str,
     body: dict[str, object],
-    gateway: StubGateway,  # noqa: F811
+    gateway: StubGateway,
     tmp_path: Path,
 ) -> None:
     gateway.body = body

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from streams.cli import common, main
+from streams.cli import common
 from streams.cli.explain import fails
 from streams.cli.overview import sparkline
 from streams.settings import Settings
 from tests.unit.cli.hostile_values import HOSTILE
+from tests.unit.cli.looking import look_at_story, run_at
 from tests.unit.cli.test_record_lines import is_inert
 from tests.unit.routes.stories import Story, lines_of
 
@@ -30,31 +30,17 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 @pytest.fixture(autouse=True)
 def requests(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Answer requests from the story; return the paths that were asked for."""
-    paths: list[str] = []
-
-    def ask(path: str, query: str, settings: Settings) -> Any:
-        paths.append(f"{path}?{query}" if query else path)
-        status, body = story.ask(paths[-1])
-        if status != 200:
-            raise common.error_of_problem(status, body)
-        return body
-
-    monkeypatch.setattr(common, "ask", ask)
-    return paths
-
-
-def run(*words: str, columns: int = 120) -> Result:
-    return CliRunner().invoke(main, words, env={"COLUMNS": str(columns)})
+    """Return the paths that are asked for."""
+    return look_at_story(story, monkeypatch)
 
 
 def body(*words: str) -> Any:
-    return json.loads(run(*words, "--json").stdout)
+    return json.loads(run_at(*words, "--json").stdout)
 
 
 def test_the_overview_counts_what_was_decided() -> None:
     overview = body("overview")
-    lines = run("overview", "--text").stdout.splitlines()
+    lines = run_at("overview", "--text").stdout.splitlines()
     counts = {line.split()[0]: int(line.split()[1]) for line in lines[2:6]}
     assert counts == {
         "commands": overview["commands"],
@@ -71,7 +57,7 @@ def test_the_overview_counts_what_was_decided() -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_nothing_is_wider_than_the_terminal(columns: int) -> None:
     for words in (["overview"], ["verdicts"], ["agents"], ["search", "00000000"]):
-        lines = run(*words, "--text", columns=columns).stdout.splitlines()
+        lines = run_at(*words, "--text", columns=columns).stdout.splitlines()
         assert lines
         assert all(len(line) <= columns for line in lines), words
 
@@ -80,7 +66,7 @@ def test_verdicts_are_listed_and_filtered() -> None:
     items = body("verdicts")["items"]
     rejected = [item for item in items if item["verdict"] == "rejected"]
     assert rejected
-    text = run("verdicts", "--verdict", "rejected", "--text", "--wide").stdout
+    text = run_at("verdicts", "--verdict", "rejected", "--text", "--wide").stdout
     for item in rejected:
         assert item["rule"] in text
     assert body("verdicts", "--rule", "phase_type")["items"] == [
@@ -92,7 +78,7 @@ def test_verdicts_are_listed_and_filtered() -> None:
 def test_agents_are_listed_with_what_became_of_their_records() -> None:
     items = body("agents")["items"]
     assert items
-    lines = run("agents", "--text", "--wide").stdout.splitlines()
+    lines = run_at("agents", "--text", "--wide").stdout.splitlines()
     assert lines[0].split() == [
         *("agent", "protocol", "accepted", "duplicate", "refused", "last_at", "last_rule")
     ]
@@ -102,8 +88,8 @@ def test_agents_are_listed_with_what_became_of_their_records() -> None:
 def test_a_search_finds_by_the_beginning_and_exits_with_1_without_results() -> None:
     (item, *_) = body("search", "7f0c2f5d")["items"]
     assert item["node"].startswith("apc:packet:7f0c2f5d")
-    assert item["title"] in run("search", "7f0c2f5d", "--text", "--wide").stdout
-    missing = run("search", "none-such", "--json")
+    assert item["title"] in run_at("search", "7f0c2f5d", "--text", "--wide").stdout
+    missing = run_at("search", "none-such", "--json")
     assert missing.exit_code == 1
     assert json.loads(missing.stdout)["items"] == []
 
@@ -113,7 +99,7 @@ def test_an_explanation_derives_the_verdict_again() -> None:
     node = verdicts[0]["node"]
     answer = body("explain", node)
     assert answer["proof"]["rederived"]["outcome"] == "holds"
-    result = run("explain", node, "--text")
+    result = run_at("explain", node, "--text")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == node
@@ -122,7 +108,7 @@ def test_an_explanation_derives_the_verdict_again() -> None:
 
 
 def test_an_explanation_of_nothing_says_so() -> None:
-    result = run("explain", f"apc:packet:{PACKET[:-1]}9")
+    result = run_at("explain", f"apc:packet:{PACKET[:-1]}9")
     assert result.exit_code == 1
     assert "headrace: " in result.stderr
 
@@ -161,7 +147,7 @@ def test_a_failed_proof_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = body("verdicts", "--protocol", "apc")["items"]
     node = next(each["node"] for each in verdicts if each["node"])
     monkeypatch.setattr(common, "ask", ask)
-    result = run("explain", node, "--text")
+    result = run_at("explain", node, "--text")
     assert result.exit_code == 1
     assert "✖  derived otherwise  another rule" in result.stdout
 
@@ -186,5 +172,5 @@ def test_hostile_texts_are_inert(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = {path: common.ask(path, "", Settings()) for path in ("/v1/verdicts", "/v1/agents")}
     monkeypatch.setattr(common, "ask", lambda path, query, settings: spoil(bodies[path]))
     for words in (["verdicts"], ["agents"]):
-        for line in run(*words, "--text", "--wide").stdout.splitlines():
+        for line in run_at(*words, "--text", "--wide").stdout.splitlines():
             assert is_inert(line)

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from streams.cli import common, main
+from streams.cli import common
 from streams.cli.trace import bar, in_order, span_of
-from streams.settings import Settings
 from tests.unit.cli.hostile_values import HOSTILE
+from tests.unit.cli.looking import look_at_story, run_at
 from tests.unit.cli.test_record_lines import is_inert
 from tests.unit.routes.stories import Story, lines_of
 
@@ -30,22 +29,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 @pytest.fixture
 def requests(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Answer requests from the story; return the paths that were asked for."""
-    paths: list[str] = []
-
-    def ask(path: str, query: str, settings: Settings) -> Any:
-        paths.append(f"{path}?{query}" if query else path)
-        status, body = story.ask(paths[-1])
-        if status != 200:
-            raise common.error_of_problem(status, body)
-        return body
-
-    monkeypatch.setattr(common, "ask", ask)
-    return paths
-
-
-def run(*words: str, columns: int = 120) -> Result:
-    return CliRunner().invoke(main, words, env={"COLUMNS": str(columns)})
+    """Return the paths that are asked for."""
+    return look_at_story(story, monkeypatch)
 
 
 def masked(text: str) -> list[str]:
@@ -54,7 +39,7 @@ def masked(text: str) -> list[str]:
 
 
 def test_a_thing_has_its_steps_and_why(requests: list[str]) -> None:
-    lines = masked(run("show", PACKET, "--text").stdout)
+    lines = masked(run_at("show", PACKET, "--text").stdout)
     assert lines[:3] == [
         "APC  IDEA 00000000 in DISCOVERY  RETRACTED",
         "sender builder-1  recipient sentinel-1  session a7f5d5b2  trace a7f5d5b2",
@@ -82,33 +67,33 @@ def test_a_thing_has_its_steps_and_why(requests: list[str]) -> None:
 
 @pytest.mark.usefixtures("requests")
 def test_a_narrow_terminal_is_not_overrun_by_tables() -> None:
-    lines = run("show", PACKET, "--text", columns=80).stdout.splitlines()
+    lines = run_at("show", PACKET, "--text", columns=80).stdout.splitlines()
     tables = lines[5:9] + lines[-6:]
     assert max(map(len, tables)) <= 80
 
 
 @pytest.mark.usefixtures("requests")
 def test_a_thing_as_it_was() -> None:
-    earlier = run("show", PACKET, "--text", "--as-of", "apc.events/0/2").stdout
+    earlier = run_at("show", PACKET, "--text", "--as-of", "apc.events/0/2").stdout
     assert earlier.startswith("APC  IDEA 00000000 in DISCOVERY  ARCHIVED")
     assert "Retracted by" not in earlier
 
 
 def test_json_is_the_body_of_the_route(story: Story, requests: list[str]) -> None:
-    printed = run("show", PACKET, "--json").stdout
+    printed = run_at("show", PACKET, "--json").stdout
     assert json.loads(printed) == story.thing(PACKET)[1]
-    assert run("show", PACKET).stdout.startswith("APC  IDEA"), "text in a pipe too"
+    assert run_at("show", PACKET).stdout.startswith("APC  IDEA"), "text in a pipe too"
 
 
 @pytest.mark.usefixtures("requests")
 def test_an_unknown_node_is_a_negative_answer() -> None:
-    result = run("show", "apc:packet:x")
+    result = run_at("show", "apc:packet:x")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "apc:packet:x" in result.stderr
 
 
 def test_a_trace_has_a_bar_for_each_thing_below_its_parent(requests: list[str]) -> None:
-    lines = masked(run("trace", TRACE, "--text").stdout)
+    lines = masked(run_at("trace", TRACE, "--text").stdout)
     assert lines[:4] == [
         "time                     thing                             state      verdict     rule"
         "          0.007 s",
@@ -143,7 +128,7 @@ def test_hostile_texts_in_things_and_traces(monkeypatch: pytest.MonkeyPatch, sto
         body = story.thing(PACKET)[1] if path is None else story.ask(path)[1]
         monkeypatch.setattr(common, "ask", lambda *_, body=body: hostile(body))
         for options in ([], ["--text"], ["--wide"], ["--json"]):
-            result = run(*words, *options)
+            result = run_at(*words, *options)
             assert result.exit_code == 0
             assert is_inert(result.stdout.replace("\n", ""))
             assert "\n\tFORGED" not in result.stdout

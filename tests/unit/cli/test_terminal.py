@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import ROOT, environ_of, named
-from tests.unit.cli.test_gateway_client import StubGateway, gateway  # noqa: F401
+from tests.unit.cli.stub_gateway import StubGateway
 
 PACKET = {
     "packet_id": "7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730",
@@ -70,7 +70,7 @@ def _read(leader: int) -> bytes:
 
 
 @pytest.fixture
-def environ(gateway: StubGateway, tmp_path: Path) -> dict[str, str]:  # noqa: F811
+def environ(gateway: StubGateway, tmp_path: Path) -> dict[str, str]:
     gateway.body = {"packets": [PACKET], "events": []}
     settings = {"STATE_DIR": str(tmp_path), "URL": f"http://{gateway.address}"}
     variables = environ_of(named(settings))
@@ -98,7 +98,7 @@ def test_text_without_colours(variable: dict[str, str], environ: dict[str, str])
 
 def test_an_old_name_hints_at_the_new_one(
     environ: dict[str, str],
-    gateway: StubGateway,  # noqa: F811
+    gateway: StubGateway,
 ) -> None:
     gateway.body = {"items": [], "next": None}
     printed = run("sap-learning consult.align", 80, environ)

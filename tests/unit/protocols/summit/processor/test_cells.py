@@ -20,21 +20,27 @@ from topology.machines import summit_agent, summit_run
 from topology.summit import SUMMIT_AGENTS_TABLE
 
 IMPOSSIBLE = "·"
+REFUSALS = {
+    "taken": "✗ run.conflict",
+    "ended": "✗ run.terminal",
+    "early": "✗ judge.not_completed",
+}
+"""Short words of the tables for cells that are frequent."""
 RUN_TABLE = """
 | event | none | queued | running | completed | failed | cancelled | budget_exceeded |
-| call | queued | ✗ run.conflict | ✗ run.conflict | ✗ run.conflict | ✗ run.conflict | ✗ run.conflict | ✗ run.conflict |
+| call | queued | taken | taken | taken | taken | taken | taken |
 | call_again | · | dup | dup | dup | dup | dup | dup |
-| progress | ✗ run.unknown | running | = | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal |
-| overspend | ✗ run.unknown | budget_exceeded | budget_exceeded | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal |
-| result | ✗ run.unknown | completed | completed | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal |
-| fault | ✗ run.unknown | failed | failed | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal |
-| error | ✗ run.unknown | failed | failed | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal |
-| budget_stop | ✗ run.unknown | budget_exceeded | budget_exceeded | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal | ✗ run.terminal |
-| cancel | ✗ run.unknown | cancelled | cancelled | ✗ run.terminal | ✗ run.terminal | dup | ✗ run.terminal |
+| progress | ✗ run.unknown | running | = | ended | ended | ended | ended |
+| overspend | ✗ run.unknown | budget_exceeded | budget_exceeded | ended | ended | ended | ended |
+| result | ✗ run.unknown | completed | completed | ended | ended | ended | ended |
+| fault | ✗ run.unknown | failed | failed | ended | ended | ended | ended |
+| error | ✗ run.unknown | failed | failed | ended | ended | ended | ended |
+| budget_stop | ✗ run.unknown | budget_exceeded | budget_exceeded | ended | ended | ended | ended |
+| cancel | ✗ run.unknown | cancelled | cancelled | ended | ended | dup | ended |
 | timeout | · | failed | failed | · | · | · | · |
 | out_of_time | · | budget_exceeded | budget_exceeded | · | · | · | · |
-| verification | ✗ run.unknown | ✗ judge.not_completed | ✗ judge.not_completed | = | ✗ judge.not_completed | ✗ judge.not_completed | ✗ judge.not_completed |
-"""  # noqa: E501 — as in the guide
+| verification | ✗ run.unknown | early | early | = | early | early | early |
+"""
 AGENT_TABLE = """
 | event | none | registered | withdrawn |
 | register | registered | registered | registered |
@@ -51,7 +57,7 @@ def cells(table: str) -> dict[tuple[str, str], str]:
         [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
     ]
     return {
-        (state, line[0]): cell
+        (state, line[0]): REFUSALS.get(cell, cell)
         for line in lines
         for state, cell in zip(head[1:], line[1:], strict=True)
     }

@@ -1,0 +1,41 @@
+"""A gateway that answers every request alike, for tests of what commands ask."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class StubGateway(ThreadingHTTPServer):
+    """A gateway that answers every request alike.  requests: paths with queries, and tokens."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.status, self.kind = 200, "application/json"
+        self.body: dict[str, Any] = {"from": "gateway"}
+        self.requests: list[tuple[str, str | None]] = []
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+    def refuse(self, status: int, rule: str, **members: Any) -> None:
+        self.status, self.kind = status, "application/problem+json"
+        self.body = {"status": status, "detail": "It is so.", "rule": rule, **members}
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: StubGateway
+
+    def do_GET(self) -> None:
+        self.server.requests.append((self.path, self.headers["Authorization"]))
+        self.send_response(self.server.status)
+        self.send_header("Content-Type", self.server.kind)
+        self.end_headers()
+        self.wfile.write(json.dumps(self.server.body).encode())
+
+    def log_message(self, *_: Any) -> None:
+        pass
