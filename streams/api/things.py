@@ -6,18 +6,20 @@ the host adds the links, pages the steps, and writes the JSON form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from schemas.formats import iso_ms
 from streams.api.route import Call
 from streams.errors import NotFound
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.point import cause_position
 from streams.replay.as_of.query import AsOfQuery
 from streams.views.reads import ReadOnlyStore
 from topology.declarations import Topic
 
+T = TypeVar("T")
 Json = dict[str, Any]
 Ids = Mapping[str, str]
 """The ids of a thing, by the names that the paths of its protocol's routes have."""
@@ -138,6 +140,29 @@ def iso_or_none(ms: int | None) -> str | None:
 
 def unknown_node(node: str) -> NotFound:
     return NotFound(f"nothing is known of {node}", "node_unknown")
+
+
+def cause_or_none(cause: str) -> str | None:
+    """Return the position of the record that a fact was decided on; None for a timer's."""
+    return None if cause_position(cause) is None else cause
+
+
+def steps_since_made(
+    facts: Iterable[T],
+    state_after: Callable[[T, str | None], str | None],
+    step: Callable[[T, str | None, str | None], Step],
+) -> Iterator[Step]:
+    """Yield a step for each fact from the one on that made the thing.
+
+    state_after: takes a fact and the state before it; None before the thing was made.
+    step: takes a fact, and the states before and after it.
+    """
+    state: str | None = None
+    for fact in facts:
+        after = state_after(fact, state)
+        if after is not None:
+            yield step(fact, state, after)
+        state = after
 
 
 def merge_by_cause(steps: Iterable[Step]) -> list[Step]:

@@ -16,13 +16,14 @@ from streams.api.things import (
     ThingAgent,
     ThingQuery,
     ThingVerdict,
+    cause_or_none,
     last_change,
+    steps_since_made,
     unknown_node,
 )
 from streams.protocols.asap import as_of
 from streams.protocols.asap.queries import messages, states, tasks, verdicts
 from streams.protocols.asap.queries.rows import call_end_key
-from streams.replay.as_of.point import cause_position
 from streams.replay.as_of.query import value_of
 from streams.views.keys import key, text_key
 from streams.views.parse import QueryParams
@@ -54,11 +55,6 @@ def _indexed(view: ReadOnlyStore, name: str, id: str) -> Iterator[Fact]:
     return _facts(view, [pointer for _, pointer in view.scan(key(name) + text_key(id))])
 
 
-def _cause(fact: Fact) -> str | None:
-    """Return the position of the record that was decided; None for a timer."""
-    return None if cause_position(fact["cause"]) is None else fact["cause"]
-
-
 def _step(fact: Fact, event: str | None, before: str | None, after: str | None) -> Step:
     return Step(
         at=fact["at"],
@@ -68,7 +64,7 @@ def _step(fact: Fact, event: str | None, before: str | None, after: str | None) 
         verdict=fact["verdict"],
         rule=fact["rule"],
         message=fact["detail"],
-        cause=_cause(fact),
+        cause=cause_or_none(fact["cause"]),
     )
 
 
@@ -83,7 +79,7 @@ def _verdicts(facts: Iterable[Fact]) -> list[ThingVerdict]:
             figures=fact["figures"],
             errors=(),
             checks=(),
-            cause=_cause(fact),
+            cause=cause_or_none(fact["cause"]),
             fact=None,
         )
         for fact in facts
@@ -185,12 +181,11 @@ def _ends(fact: Fact, sender: str, recipient: str) -> list[ThingAgent]:
 
 def _message_steps(facts: Iterable[Fact], accepted: str) -> Iterator[Step]:
     """Yield a step for each fact from the acceptance on.  accepted: the state after that."""
-    state: str | None = None
-    for fact in facts:
-        after = accepted if fact["verdict"] == _ACCEPTED else state
-        if after is not None:
-            yield _step(fact, None, state, after)
-        state = after
+    return steps_since_made(
+        facts,
+        lambda fact, state: accepted if fact["verdict"] == _ACCEPTED else state,
+        lambda fact, before, after: _step(fact, None, before, after),
+    )
 
 
 def _find_snapshot(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
@@ -208,7 +203,7 @@ def _snapshot(call: Call) -> Thing:
     snapshot = value_of(ASAP_SNAPSHOTS, row)
     task = tasks.require_task(call.view, task_id)
     at = snapshot["created_at"] // 1000
-    cause = None if cause_position(snapshot["cause"]) is None else snapshot["cause"]
+    cause = cause_or_none(snapshot["cause"])
     restored = snapshot["restored_from"]
     message = None if restored is None else f"restored from version {restored}"
     steps = [Step(at, None, None, _SAVED, message=message, cause=cause)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -17,7 +17,9 @@ from streams.api.things import (
     ThingAgent,
     ThingQuery,
     ThingVerdict,
+    cause_or_none,
     last_change,
+    steps_since_made,
     unknown_node,
 )
 from streams.protocols.saop import as_of
@@ -25,7 +27,6 @@ from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.lineage import escalation_node, rewind_node, session_node, task_node
 from streams.protocols.saop.lineage import turn_node as name_turn
 from streams.protocols.saop.queries import lists, rewinds
-from streams.replay.as_of.point import cause_position
 from streams.replay.as_of.query import value_of
 from streams.views.keys import key, number_at_end, position_at_end, texts_in
 from streams.views.parse import QueryParams
@@ -45,11 +46,6 @@ from topology.saop import (
 )
 
 _RAISED = "raised"
-
-
-def _cause(text: str) -> str | None:
-    """Return the position of the record that was decided; None for a timer."""
-    return None if cause_position(text) is None else text
 
 
 def _listed(
@@ -148,7 +144,7 @@ def _task_steps(view: ReadOnlyStore, session_id: str, task_id: str, name: str) -
             before=state,
             after=after,
             rule=record["rule"],
-            cause=_cause(record["cause"]),
+            cause=cause_or_none(record["cause"]),
         )
         state = after
 
@@ -166,7 +162,7 @@ def _turn(call: Call) -> Thing:
         raise unknown_node(name_turn(task_id, index))
     logged = value_of(SAOP_LOG, row)
     state = saop_turn.TurnState.LOGGED.value
-    steps = [Step(logged["at"], None, None, state, cause=_cause(logged["cause"]))]
+    steps = [Step(logged["at"], None, None, state, cause=cause_or_none(logged["cause"]))]
     listed = _listed(
         call, "/v1/saop/turns", lists.turns, lists.TURN_PARAMS, task_id=task_id, turn_index=index
     )
@@ -201,7 +197,7 @@ def _turn_verdicts(call: Call, task_id: str, index: int) -> Iterator[ThingVerdic
                 figures=verdict["figures"] or {},
                 errors=verdict["errors"],
                 checks=(),
-                cause=_cause(verdict["cause"]),
+                cause=cause_or_none(verdict["cause"]),
                 fact=f"{topic}/{partition}/{offset}",
             )
 
@@ -220,7 +216,7 @@ def _rewind(call: Call) -> Thing:
     session_id, rewind_id = call.ids["session_id"], call.ids["rewind_id"]
     rewinds.rewind(call.view, session_id, rewind_id)
     facts = list(_rewind_facts(call, session_id, rewind_id))
-    steps = list(_rewind_steps(facts))
+    steps = list(steps_since_made(facts, _rewind_state, _rewind_step))
     is_end = steps[-1].after in saop_rewind.MACHINE.terminal
     path = "/".join(quote(part, safe="") for part in (session_id, "rewinds", rewind_id))
     return Thing(
@@ -232,47 +228,59 @@ def _rewind(call: Call) -> Thing:
         api=f"/v1/saop/sessions/{path}",
         details=lambda: rewinds.rewind(call.view, session_id, rewind_id),
         steps=steps,
-        verdicts=lambda: [_rewind_verdict(*fact) for fact in facts],
+        verdicts=lambda: [_rewind_verdict(fact) for fact in facts],
         session_id=session_id,
         started_at=steps[0].at,
         ended_at=last_change(steps) if is_end else None,
     )
 
 
-def _rewind_facts(call: Call, session_id: str, rewind_id: str) -> Iterator[tuple[str, int, Json]]:
-    """Yield the position, the time in ms and the SaopRewindLogged of each fact."""
+class _RewindFact(NamedTuple):
+    """A SaopRewindLogged.  position: its own, with the prefix.  at: ms since the epoch."""
+
+    position: str
+    at: int
+    value: Json
+
+
+def _rewind_facts(call: Call, session_id: str, rewind_id: str) -> Iterator[_RewindFact]:
     topic = call.settings.prefix + SAOP_REWIND_LOG.name
     for row_key, row in call.view.scan(key("rewind", session_id, rewind_id)):
         partition, offset = number_at_end(row_key[:-8]), number_at_end(row_key)
         at = value_of(SAOP_REWIND_LOG, row)["at"]
-        yield f"{topic}/{partition}/{offset}", at, json_of(SAOP_REWIND_LOG, row)
+        position = f"{topic}/{partition}/{offset}"
+        yield _RewindFact(position, at, json_of(SAOP_REWIND_LOG, row))
 
 
-def _rewind_steps(facts: list[tuple[str, int, Json]]) -> Iterator[Step]:
-    """Yield a step for each fact from the first acceptance on."""
-    state: str | None = None
-    for position, at, fact in facts:
-        after = fact["state"] if fact["verdict"] == "accepted" else state
-        if after is not None:
-            event = fact["phase"] if after != state else None
-            cause = _cause(fact["cause"])
-            verdict, rule = fact["verdict"], fact["rule"]
-            yield Step(at, event, state, after, verdict, rule, None, cause, position)
-        state = after
+def _rewind_state(fact: _RewindFact, state: str | None) -> str | None:
+    return str(fact.value["state"]) if fact.value["verdict"] == "accepted" else state
 
 
-def _rewind_verdict(position: str, at: int, fact: Json) -> ThingVerdict:
+def _rewind_step(fact: _RewindFact, before: str | None, after: str | None) -> Step:
+    return Step(
+        at=fact.at,
+        event=fact.value["phase"] if after != before else None,
+        before=before,
+        after=after,
+        verdict=fact.value["verdict"],
+        rule=fact.value["rule"],
+        cause=cause_or_none(fact.value["cause"]),
+        fact=fact.position,
+    )
+
+
+def _rewind_verdict(fact: _RewindFact) -> ThingVerdict:
     return ThingVerdict(
-        at=at,
-        verdict=fact["verdict"],
-        rule=fact["rule"],
+        at=fact.at,
+        verdict=fact.value["verdict"],
+        rule=fact.value["rule"],
         message=None,
-        fault=fact["fault"],
+        fault=fact.value["fault"],
         figures={},
         errors=(),
         checks=(),
-        cause=_cause(fact["cause"]),
-        fact=position,
+        cause=cause_or_none(fact.value["cause"]),
+        fact=fact.position,
     )
 
 
@@ -290,7 +298,7 @@ def _escalation(call: Call) -> Thing:
     at, partition, offset = position_at_end(row_key)
     fact = f"{call.settings.prefix}{SAOP_ESCALATIONS.name}/{partition}/{offset}"
     rules = ", ".join(escalation["rules"])
-    cause = _cause(escalation["cause"])
+    cause = cause_or_none(escalation["cause"])
     steps = [Step(at, None, None, _RAISED, rule=rules, cause=cause, fact=fact)]
     listed = _listed(
         call,

@@ -16,6 +16,7 @@ from streams.api.things import (
     ThingQuery,
     ThingVerdict,
     last_change,
+    steps_since_made,
     unknown_node,
 )
 from streams.errors import NotFound
@@ -124,7 +125,7 @@ def _run(call: Call) -> Thing:
     run_id = call.ids["runId"]
     row = runs.run(call.view, run_id)
     facts = _run_facts(call)
-    steps = list(_run_steps(facts))
+    steps = list(steps_since_made(facts, _state_after, _message_step))
     if not steps:
         raise NotFound(f"the facts of run {run_id} are not there")
     is_end = row["status"] in MACHINE.terminal
@@ -164,14 +165,12 @@ def _run_path(run_id: str) -> str:
     return f"/v1/summit/runs/{quote(run_id, safe='')}"
 
 
-def _run_steps(facts: Sequence[_Fact]) -> Iterator[Step]:
-    """Yield a step for each fact from the one on that made the run."""
-    state: str | None = None
-    for fact in facts:
-        after = fact.value["toState"] or state
-        if after is not None:
-            yield _step(fact, _event(fact.value), state, after)
-        state = after
+def _state_after(fact: _Fact, state: str | None) -> str | None:
+    return fact.value["toState"] or state
+
+
+def _message_step(fact: _Fact, before: str | None, after: str | None) -> Step:
+    return _step(fact, _event(fact.value), before, after)
 
 
 def _find_reply(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
@@ -188,7 +187,7 @@ def _reply(call: Call) -> Thing:
 
 def _message(call: Call, node: str, facts: Sequence[_Fact], title: str) -> Thing:
     """Return the thing of a message about a run: what was decided about it."""
-    steps = list(_message_steps(facts))
+    steps = list(steps_since_made(facts, _accepted_or, _message_step))
     if not steps:
         raise unknown_node(node)
     run_id = call.ids["runId"]
@@ -213,14 +212,8 @@ def _message(call: Call, node: str, facts: Sequence[_Fact], title: str) -> Thing
     )
 
 
-def _message_steps(facts: Sequence[_Fact]) -> Iterator[Step]:
-    """Yield a step for each fact from the acceptance on."""
-    state: str | None = None
-    for fact in facts:
-        after = _ACCEPTED if fact.value["verdict"] == _ACCEPTED else state
-        if after is not None:
-            yield _step(fact, _event(fact.value), state, after)
-        state = after
+def _accepted_or(fact: _Fact, state: str | None) -> str | None:
+    return _ACCEPTED if fact.value["verdict"] == _ACCEPTED else state
 
 
 def _find_call(view: ReadOnlyStore, position: str, session_id: str | None) -> list[Ids]:
@@ -255,7 +248,7 @@ def _manifest(call: Call) -> Thing:
         for fact in _facts(call, agent_events(agent_id))
         if fact.value["manifestVersion"] == version
     ]
-    steps = list(_manifest_steps(facts))
+    steps = list(steps_since_made(facts, _manifest_state, _manifest_step))
     if not steps:
         raise NotFound(f"the facts of {agent_id} {version} are not there")
     return Thing(
@@ -273,15 +266,12 @@ def _manifest(call: Call) -> Thing:
     )
 
 
-def _manifest_steps(facts: Sequence[_Fact]) -> Iterator[Step]:
-    state: str | None = None
-    for fact in facts:
-        after = fact.value["toState"] or state
-        if fact.value["verdict"] == _ACCEPTED and after is None:
-            after = _ACCEPTED
-        if after is not None:
-            yield _step(fact, None, state, after)
-        state = after
+def _manifest_state(fact: _Fact, state: str | None) -> str | None:
+    return _state_after(fact, state) or _accepted_or(fact, state)
+
+
+def _manifest_step(fact: _Fact, before: str | None, after: str | None) -> Step:
+    return _step(fact, None, before, after)
 
 
 THINGS: Mapping[str, ThingQuery] = {

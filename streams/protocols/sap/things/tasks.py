@@ -18,6 +18,7 @@ from streams.api.things import (
     ThingAgent,
     ThingQuery,
     ThingVerdict,
+    cause_or_none,
     last_change,
     merge_by_cause,
     unknown_node,
@@ -26,7 +27,7 @@ from streams.protocols.sap import as_of
 from streams.protocols.sap.processor.outcomes import AGENT_STATUS
 from streams.protocols.sap.queries import tasks
 from streams.protocols.sap.queries.explain import FAILED, PASSED, command_checks
-from streams.replay.as_of.point import AsOf, cause_position
+from streams.replay.as_of.point import AsOf
 from streams.replay.as_of.query import AsOfQuery
 from streams.replay.as_of.steps import Step as Fact
 from streams.views.reads import ReadOnlyStore
@@ -140,14 +141,9 @@ def _ack_step(fact: Fact, before: str | None, after: str | None) -> Step:
         verdict=ack["verdict"],
         rule=ack["rule"],
         message=ack["reason"],
-        cause=_cause(ack["position"]),
+        cause=cause_or_none(ack["position"]),
         fact=_own(fact),
     )
-
-
-def _cause(text: str) -> str | None:
-    """Return the position of the record that a fact was decided on; None for a timer's."""
-    return None if cause_position(text) is None else text
 
 
 def _outcome_step(fact: Fact, before: str | None) -> Step:
@@ -161,7 +157,7 @@ def _outcome_step(fact: Fact, before: str | None) -> Step:
         after=outcome["status"],
         rule=meta["rule"],
         message=error.get("message"),
-        cause=_cause(meta["cause"]),
+        cause=cause_or_none(meta["cause"]),
     )
 
 
@@ -199,7 +195,7 @@ def _verdict(fact: Fact, envelope: Any, row: Row | None) -> ThingVerdict:
             Check(check["check"], _HOLDS.get(check["outcome"]))
             for check in command_checks(ack, envelope, row)
         ],
-        cause=_cause(ack["position"]),
+        cause=cause_or_none(ack["position"]),
         fact=_own(fact),
     )
 
