@@ -14,15 +14,16 @@ PATIENCE_S = 10.0
 _POLL_S = 0.1
 
 
-def records_of(log: Log) -> Callable[[str], Record | None]:
+def records_of(log: Log, patience_s: float = PATIENCE_S) -> Callable[[str], Record | None]:
     """Return a function that reads the record at a position, or None if it does not exist.
 
-    It raises BrokerUnavailable when the log returns nothing for PATIENCE_S.
+    It raises BrokerUnavailable when the log returns nothing for `patience_s`.
     """
 
     def fetch(position: str) -> Record | None:
         topic, partition, offset = parse_position(position)
-        return next(read_offsets(log, TopicPartition(topic, partition), [offset]), None)
+        tp = TopicPartition(topic, partition)
+        return next(read_offsets(log, tp, [offset], patience_s), None)
 
     return fetch
 

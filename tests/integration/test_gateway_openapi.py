@@ -208,7 +208,7 @@ def route_statuses(system: Live) -> dict[str, set[int]]:
 def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path) -> None:
     names = (
         *("SAP_MAX_WAIT_S", "ASAP_MAX_WAIT_SECONDS", "ASAP_CALL_WAIT_SECONDS"),
-        *("SUMMIT_WAIT_S", "SUMMIT_WAIT_MAX_S"),
+        *("SUMMIT_WAIT_S", "SUMMIT_WAIT_MAX_S", "GATEWAY_WAIT_S"),
     )
     short = dict.fromkeys(names, "1")
     with live(broker, tmp_path, **short) as system, system.client as client:

@@ -11,6 +11,7 @@ from streams.errors import BrokerUnavailable
 from streams.log import fetching, reading
 
 TP = TopicPartition("topic", 0)
+PATIENCE_S = 0.05
 
 
 @pytest.fixture
@@ -29,8 +30,6 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
         return []
 
     monkeypatch.setattr(MemoryReader, "poll", nothing)
-    monkeypatch.setattr(reading, "SILENCE_S", 0.05)
-    monkeypatch.setattr(fetching, "PATIENCE_S", 0.05)
 
 
 def test_all_is_read_to_the_end(log: MemoryLog) -> None:
@@ -39,14 +38,11 @@ def test_all_is_read_to_the_end(log: MemoryLog) -> None:
 
 def test_a_log_that_gives_nothing_is_given_up(log: MemoryLog, silent: None) -> None:
     with pytest.raises(BrokerUnavailable, match="topic/0"):
-        list(reading.records(log, [TP]))
+        list(reading.records(log, [TP], patience_s=PATIENCE_S))
 
 
-def test_a_log_that_stands_still_on_the_way_is_given_up(
-    log: MemoryLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading, "SILENCE_S", 0.05)
-    records = reading.records(log, [TP], ends={TP: 9})
+def test_a_log_that_stands_still_on_the_way_is_given_up(log: MemoryLog) -> None:
+    records = reading.records(log, [TP], ends={TP: 9}, patience_s=PATIENCE_S)
     assert [next(records).offset for _ in range(3)] == [0, 1, 2]
     with pytest.raises(BrokerUnavailable, match="topic/0"):
         next(records)
@@ -59,11 +55,8 @@ def test_a_record_is_found_by_its_position(log: MemoryLog) -> None:
     assert record.value == b"1"
 
 
-def test_a_record_that_is_not_there_is_none(
-    log: MemoryLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetching, "PATIENCE_S", 0.05)
-    fetch = fetching.records_of(log)
+def test_a_record_that_is_not_there_is_none(log: MemoryLog) -> None:
+    fetch = fetching.records_of(log, PATIENCE_S)
     log.slots(TP)[2] = None
     assert fetch("topic/0/2") is None, "compacted away, and nothing behind it"
     log.slots(TP)[1] = None
@@ -74,4 +67,4 @@ def test_a_record_that_is_not_there_is_none(
 
 def test_a_record_that_cannot_be_read_is_not_said_to_be_gone(log: MemoryLog, silent: None) -> None:
     with pytest.raises(BrokerUnavailable, match="topic/0/1"):
-        fetching.records_of(log)("topic/0/1")
+        fetching.records_of(log, PATIENCE_S)("topic/0/1")

@@ -15,7 +15,7 @@ from streams.protocols.saop.queries.rows import prefix
 from streams.views.keys import key
 from topology.keys import partition_of
 
-LONG = 1 << 20
+LONG = 1 << 18
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class GatewayBench:
     def __init__(self, folder: Path, **settings: Any) -> None:
         common = {k: v for k, v in settings.items() if k in ("principal_key", "prefix")}
         self.bench = Bench(folder, **common)
-        self.settings: Settings = replace(self.bench.settings, gateway_wait_s=5, **settings)
+        self.settings: Settings = replace(self.bench.settings, **{"gateway_wait_s": 5, **settings})
         self.view: LiveView = live_over(self.bench)
         self.app: FastAPI = create_app(
             self.settings, self.bench.log, self.view, clock=lambda: self.bench.now

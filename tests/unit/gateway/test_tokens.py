@@ -262,7 +262,9 @@ def test_a_principal_has_so_many_requests_at_once(tmp_path: Path) -> None:
     token, entry = new_token("kim", frozenset({READER}))
     tokens = tmp_path / "tokens.jsonl"
     tokens.write_text(f"{entry.line()}\n")
-    with summit_bench(tmp_path, tokens=tokens, gateway_principal_requests=2) as bench:
+    with summit_bench(
+        tmp_path, tokens=tokens, gateway_principal_requests=2, gateway_wait_s=2
+    ) as bench:
         headers = {"authorization": f"Bearer {token}"}
         waiting = "/v1/apc/packets?after=apc.packets/0/9"  # nothing comes there
         answers = bench.ask_all([("GET", waiting, {"headers": headers})] * 3)

@@ -132,6 +132,7 @@ def test_other_methods_of_http_are_refused(summit: SummitBench) -> None:
 
 
 def test_positions_that_cannot_be_seen(summit: SummitBench) -> None:
+    object.__setattr__(summit.settings, "gateway_wait_s", 0)
     request = query("agent.list")
     assert summit.post(request, query="?after=x").status_code == 422
     assert summit.post(request, query="?after=summit.events/0/1").status_code == 422
