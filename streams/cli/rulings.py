@@ -44,7 +44,7 @@ def verdicts(from_: str | None, **params: Any) -> None:
 
     \b
     Example:
-      headrace verdicts --protocol sap --rule alignment_refused
+      headrace verdicts --protocol apc --rule phase_type
     """
     query = common.query_of({**params, "from": from_})
     text.show(common.ask("/v1/verdicts", query, Settings.load()), _render_verdicts, pipe=None)

@@ -9,6 +9,7 @@ import time
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -28,7 +29,7 @@ _CHECK_S = 0.2
 @click.option(
     "--state-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Overrides HEADRACE_STATE_DIR.",
+    help="Overrides HEADRACE_STATE_DIR; set that for the other commands.",
 )
 @click.option(
     "--port",
@@ -114,6 +115,9 @@ def _print_addresses(system: System, opens: bool) -> None:
     common.echo(f"state    {system.settings.state_dir.absolute()}")
     for part in (system.worker, system.gateway):
         common.echo(f"{part.name:<8} process {part.pid}, log {part.log}")
+    if system.settings.state_dir.absolute() != Settings.load().state_dir.absolute():
+        state_dir = quote(str(system.settings.state_dir.absolute()))
+        common.echo(f"In other terminals: export HEADRACE_STATE_DIR={state_dir}")
     common.echo("Send packets with `headrace send apc.packets FILE`; Ctrl-C stops all.")
     if opens and has_console:
         webbrowser.open(console)

@@ -14,7 +14,10 @@ def bootstrap_of(settings: ServiceSettings) -> str:
     """Return the address of the broker to use.  Raises BrokerUnavailable when none answers."""
     broker = status(settings)
     if broker.bootstrap is None:
-        raise BrokerUnavailable("no broker is set, and no local one runs")
+        raise BrokerUnavailable(
+            "no broker is set, and no local one runs in the state directory"
+            f" {settings.state_dir.absolute()}"
+        )
     if not broker.running:
         raise BrokerUnavailable(f"no broker answers at {broker.bootstrap}")
     return broker.bootstrap

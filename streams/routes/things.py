@@ -69,7 +69,11 @@ def _find(view: ReadOnlyStore, node: str, session_id: str | None) -> tuple[Thing
     query = KINDS.get(kind)
     name = node.removeprefix(f"{kind}:")
     if query is None or not name or name == node:
-        raise unknown_node(node)
+        raise NotFound(
+            f"{node} is no node: that is a kind and an id, such as apc:packet:<packet_id>;"
+            " `headrace search` finds the node of an id",
+            "node_unknown",
+        )
     candidates = query.find(view, name, session_id)
     if not candidates:
         raise unknown_node(node)

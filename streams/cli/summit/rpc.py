@@ -75,7 +75,8 @@ def result_of(ctx: click.Context, response: Json) -> Any:
     """Return the result; for an error, print it on stderr and exit with its code."""
     if "error" in response:
         error = response["error"]
-        fail(ctx, f"{error['data']['rule']}: {error['message']}", _code(error))
+        rule, message = error["data"]["rule"], error["message"]
+        fail(ctx, message if rule in message else f"{rule}: {message}", _code(error))
     return response["result"]
 
 

@@ -6,6 +6,20 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from streams.settings.service import ServiceSettings, number, setting
+from streams.settings.values import Format
+
+TASK_PROFILES = ("devs", "open")
+"""The profiles that a setting may name (SAOP guide, 4.3).  Loading all profiles takes too long."""
+
+
+def _is_list_of_profiles(text: str) -> bool:
+    entries = [entry.rpartition("=") for entry in text.split(",") if entry]
+    return all(equals and name in TASK_PROFILES for _, equals, name in entries)
+
+
+_PREFIXES = Format(
+    f"prefix=profile,… with the profiles {' and '.join(TASK_PROFILES)}", _is_list_of_profiles
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +109,15 @@ class SaopSettings(ServiceSettings):
         "RTES_PROFILE",
         "devs",
         "task profile of tasks that match no prefix of HEADRACE_RTES_PROFILES",
+        choices=TASK_PROFILES,
         work=True,
     )
     rtes_profiles: str = setting(
-        "RTES_PROFILES", "", "task profile by prefix of the task id: prefix=profile,…", work=True
+        "RTES_PROFILES",
+        "",
+        "task profile by prefix of the task id: prefix=profile,…",
+        format=_PREFIXES,
+        work=True,
     )
     rtes_dedupe_ids: int = number(
         "RTES_DEDUPE_IDS", 10_000, "event ids remembered per session", 1, 10_000_000, True

@@ -198,6 +198,11 @@ def test_calls_that_are_refused(
     served.refused(code, rule, "summit-invoke", *words)
 
 
+def test_a_rule_is_printed_once(served: Office) -> None:
+    result = served.run("summit-invoke", "nobody", "--inputs", "{}")
+    assert result.stderr.count("agent.unknown") == 1
+
+
 def test_a_tool_is_used(served: Office) -> None:
     ask = ("summit-call-tool", AGENT, "slugify", "--arguments", '{"title": "To Be"}')
     assert served.json(*ask, "--call-id", "t-1") == {"id": "t-1", "output": "to-be"}

@@ -135,6 +135,8 @@ def test_an_unknown_node_gets_404(stories: dict[str, Story]) -> None:
     for node in ("apc:packet:nobody", "apc:packet:", "apc:packet", "apc:nothing:x", "x", "trace:x"):
         status, body = story.thing(node)
         assert (status, body["rule"]) == (404, "node_unknown"), node
+        is_name = node in ("apc:packet:nobody", "trace:x")
+        assert ("headrace search" in body["detail"]) is not is_name, node
 
 
 def test_a_thing_that_was_not_there_yet_gets_404(stories: dict[str, Story]) -> None:

@@ -31,6 +31,7 @@ from schemas.rtes import rules
 from schemas.rules import Rule
 from streams.errors import SettingsError
 from streams.protocols.saop.rtes.event import Refusal
+from streams.protocols.saop.settings import TASK_PROFILES
 from topology.machines.task_profiles import OPEN, PROFILES, PROTOCOLS, Guard, Profile
 
 Row = dict[str, Any]
@@ -63,9 +64,8 @@ def profiles_by_prefix(text: str) -> tuple[tuple[str, Profile], ...]:
 
 def profile_by_name(name: str) -> Profile:
     """Return a profile that a setting may name.  Raises SettingsError."""
-    if name not in PROFILES or name in PROTOCOLS:
-        choices = ", ".join(name for name in PROFILES if name not in PROTOCOLS)
-        raise SettingsError(f"a task profile is one of {choices}, not {name!r}")
+    if name not in TASK_PROFILES:
+        raise SettingsError(f"a task profile is one of {', '.join(TASK_PROFILES)}, not {name!r}")
     return PROFILES[name]
 
 

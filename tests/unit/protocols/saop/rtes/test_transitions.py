@@ -10,7 +10,10 @@ import pytest
 
 from streams.errors import SettingsError
 from streams.protocols.saop.rtes.transitions import COMMITS, first_profile
+from streams.protocols.saop.settings import TASK_PROFILES
+from streams.settings import Settings
 from tests.unit.protocols.saop.rtes.support import START_MS, Bench, transition
+from topology.machines.task_profiles import PROFILES, PROTOCOLS
 
 # The protocol's table of the profile `devs`, written out once more: one row per state left, one
 # column per state entered.  `y` is an edge, `g` an edge that needs a commit.
@@ -167,6 +170,19 @@ def test_the_longest_prefix_of_the_task_id_names_its_profile() -> None:
 def test_a_profile_that_no_setting_may_name_is_refused(text: str) -> None:
     with pytest.raises(SettingsError):
         first_profile("x", None, {"RTES_PROFILES": text, "RTES_PROFILE": "devs"})
+    with pytest.raises(SettingsError, match="HEADRACE_RTES_PROFILES"):
+        Settings.load({"HEADRACE_RTES_PROFILES": text})
+
+
+def test_a_profile_is_checked_before_any_record_is_read() -> None:
+    with pytest.raises(SettingsError, match="HEADRACE_RTES_PROFILE is one of devs, open"):
+        Settings.load({"HEADRACE_RTES_PROFILE": "sap"})
+    settings = Settings.load({"HEADRACE_RTES_PROFILES": "x-=open,x-y-=devs,"})
+    assert settings.rtes_profiles == "x-=open,x-y-=devs,"
+
+
+def test_a_setting_may_name_every_profile_of_no_protocol() -> None:
+    assert set(TASK_PROFILES) == PROFILES.keys() - PROTOCOLS.keys()
 
 
 def fail(bench: Bench, n: int, state: str = "FAILED") -> list[str]:
