@@ -58,8 +58,9 @@ def request(
     sender: str,
     wait: int | None,
 ) -> None:
-    """Send a TaskRequest through the gateway of HEADRACE_GATEWAY, and print the reply.
+    """Send a TaskRequest through a gateway, and print the reply.
 
+    The gateway is that of HEADRACE_URL, else one that runs here, else that of HEADRACE_GATEWAY.
     The reply is a TaskResponse if the task ends within --wait, else a TaskUpdate with its state.
     Exits with 1 when the request is rejected.
 
@@ -74,7 +75,7 @@ def request(
     from streams.asap.errors import ASAPConnectionError, ASAPRemoteError, ASAPTimeoutError
 
     settings = Settings.load()
-    client = ASAPClient(f"http://{settings.gateway}", sender=sender, token=settings.token)
+    client = ASAPClient(_gateway_url(settings), sender=sender, token=settings.token)
     try:
         task_request = TaskRequest(
             conversation_id=conversation_id, skill_id=skill_id, input=task_input
@@ -87,6 +88,13 @@ def request(
     except ASAPRemoteError as exc:
         raise _error_of(exc) from exc
     common.show_json(reply.model_dump(mode="json"))
+
+
+def _gateway_url(settings: Settings) -> str:
+    from streams.cli.gateway_client import candidates
+
+    choices = candidates(settings)
+    return choices[0].url if choices else f"http://{settings.gateway}"
 
 
 def _error_of(exc: ASAPRemoteError) -> NegativeAnswer | InfrastructureError:

@@ -188,6 +188,21 @@ def test_a_request_prints_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (reply["payload_type"], reply["status"]) == ("TaskUpdate", "submitted")
 
 
+def test_a_request_goes_to_the_gateway_that_queries_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    from streams.asap import client
+
+    urls = []
+
+    def answer(of: Any, *_: Any, **__: Any) -> None:
+        urls.append(of.base_url)
+        raise ASAPConnectionError("no connection")
+
+    monkeypatch.setattr(client, "send_task_sync", answer)
+    monkeypatch.setenv("HEADRACE_URL", "http://127.0.0.1:9")
+    assert run(*_asked()).exit_code == 3
+    assert urls == ["http://127.0.0.1:9"]
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
