@@ -3,7 +3,8 @@
 HeadraceError
 ├── UsageError            exit 2: the request makes no sense
 │   ├── SettingsError       a HEADRACE_ variable is unknown, or its value is not allowed
-│   │   └── TokensMissing     the gateway would be open to other machines without tokens
+│   │   ├── TokensMissing     the gateway would be open to other machines without tokens
+│   │   └── ViewsInvalid      the file of saved views is not valid
 │   └── ExtraMissing        packages that an extra of headrace installs are not installed
 ├── NegativeAnswer        exit 1: the request was understood, and the answer is no
 │   ├── InvalidInput        a value breaks rules; `problems` lists them
@@ -95,6 +96,10 @@ class TokensMissing(SettingsError):
         "Set HEADRACE_TOKENS to a file of tokens, which `headrace tokens new` makes, or listen on"
         " 127.0.0.1."
     )
+
+
+class ViewsInvalid(SettingsError):
+    default_advice = 'The file is a list of {"name", "path"}; docs/console.md has an example.'
 
 
 class ExtraMissing(UsageError):

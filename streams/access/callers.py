@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -41,11 +42,15 @@ class Role(StrEnum):
 
 
 class Caller(NamedTuple):
-    """The caller of a request.  principal: the name in the token file."""
+    """The caller of a request.
+
+    principal: the name in the token file.  until: the end of the session, for a caller by a cookie.
+    """
 
     principal: str
     roles: frozenset[Role]
     token_id: str = ""
+    until: datetime | None = None
 
     @property
     def is_operator(self) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from streams.access.callers import OPERATOR_NAME, RESERVED, Caller, Role
+from streams.access.file_stamp import stamp_file
 from streams.errors import SettingsError
 
 log = logging.getLogger(__name__)
@@ -164,7 +165,7 @@ class TokenFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._last_error = ""
-        self._file_stamp = _file_stamp(path)
+        self._file_stamp = stamp_file(path)
         self._entries: Mapping[str, TokenRecord] = load(path)
 
     def caller(self, token: str) -> Caller | None:
@@ -177,21 +178,30 @@ class TokenFile:
             return None
         return Caller(entry.principal, entry.roles, entry.id)
 
-    def holds(self, caller: Caller) -> bool:
-        """Return whether the caller's token is still valid, with the same principal and roles."""
+    def find(self, token_id: str) -> TokenRecord | None:
+        """Return the line of a token id, None if it is unknown or expired."""
         self._refresh()
-        entry = self._entries.get(caller.token_id)
-        if entry is None or entry.expired(datetime.now(UTC)):
+        entry = self._entries.get(token_id)
+        return None if entry is None or entry.expired(datetime.now(UTC)) else entry
+
+    def holds(self, caller: Caller) -> bool:
+        """Return whether the caller's token is still valid, with the same principal and roles.
+
+        A caller by a session is one until the session ends.
+        """
+        entry = self.find(caller.token_id)
+        if entry is None or (caller.until is not None and caller.until <= datetime.now(UTC)):
             return False
         return (entry.principal, entry.roles) == (caller.principal, caller.roles)
 
     def expires_of(self, caller: Caller) -> datetime | None:
-        """Return when the caller's token expires, None if it never does."""
+        """Return when the caller's token or session expires, None if it never does."""
         entry = self._entries.get(caller.token_id)
-        return None if entry is None else entry.expires
+        ends = (None if entry is None else entry.expires, caller.until)
+        return min((each for each in ends if each is not None), default=None)
 
     def _refresh(self) -> None:
-        stamp = _file_stamp(self._path)
+        stamp = stamp_file(self._path)
         if stamp == self._file_stamp:
             return
         try:
@@ -205,12 +215,3 @@ class TokenFile:
         else:
             self._file_stamp, self._last_error = stamp, ""
             log.info("%d tokens are read anew", len(self._entries))
-
-
-def _file_stamp(path: Path) -> tuple[int, ...] | None:
-    """Return file metadata that changes when the file does, None if there is no file."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino

@@ -34,6 +34,11 @@ _VERSION = b"1"
 _PRINCIPAL_HEADERS = (PRINCIPAL, SIGNATURE)
 
 
+def split_keys(setting: str | None) -> list[bytes]:
+    """Return the keys of HEADRACE_PRINCIPAL_KEY, the first of which signs; none if it is unset."""
+    return [part.strip().encode() for part in (setting or "").split(",") if part.strip()]
+
+
 class Principals:
     """The keys that sign and check principals, the same in all gateways and workers of one system.
 
@@ -47,7 +52,7 @@ class Principals:
     @classmethod
     def of(cls, setting: str | None) -> Principals | None:
         """Parse HEADRACE_PRINCIPAL_KEY, keys separated by commas; return None where it is unset."""
-        keys = [part.strip().encode() for part in (setting or "").split(",") if part.strip()]
+        keys = split_keys(setting)
         return cls(keys) if keys else None
 
     def signed(self, output: Output, principal: bytes, now_ms: int | None) -> Output:

@@ -13,6 +13,8 @@ from starlette.responses import Response as HttpResponse
 
 from streams.access.tokens import TokenFile
 from streams.api import asyncapi
+from streams.doors.console.endpoints import make_endpoints, make_sessions
+from streams.doors.console.session import Sessions
 from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.gateway import openapi, registry, service
@@ -52,11 +54,13 @@ def create_app(
 
     hub: the hub of the live tail, if there is one; it runs as long as the app does.
     clock: returns ms since the epoch.  ids: the schema ids of the registry in use, if there is one.
-    Raises TopicsMismatch, BrokerUnavailable, SettingsError for an invalid token file.
+    Raises TopicsMismatch, BrokerUnavailable, SettingsError for an invalid token file or a file of
+    views that is not valid.
     """
     gateway = make_gateway(settings, log, view, clock, hub)
     gateway.tokens = None if settings.tokens is None else TokenFile(settings.tokens)
-    guard = Guard(gateway.tokens, settings)
+    sessions = make_sessions(gateway)
+    guard = Guard(gateway.tokens, settings, None if sessions is None else sessions.find_caller)
     app = FastAPI(
         title=openapi.TITLE,
         openapi_url=None,
@@ -66,7 +70,7 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=_lifespan(gateway, hub),
     )
-    endpoints = _index_endpoints(app, gateway, ids)
+    endpoints = _index_endpoints(app, gateway, sessions, ids)
     if hub is not None:
         app.include_router(router(hub), tags=["rtes"])  # for its description in OpenAPI only
         endpoints["GET", STREAM] = make_follow(hub, guard.is_token_valid)
@@ -131,7 +135,7 @@ def _lifespan(
 
 
 def _index_endpoints(
-    app: FastAPI, gateway: Gateway, ids: RegistryIds | None
+    app: FastAPI, gateway: Gateway, sessions: Sessions | None, ids: RegistryIds | None
 ) -> dict[tuple[str, str], Endpoint]:
     """Return the endpoints by method and path template; the middleware calls them directly."""
     endpoints = [(route.method, route.template, make_endpoint(gateway, route)) for route in ROUTES]
@@ -152,6 +156,7 @@ def _index_endpoints(
         ),
         *(each for side in QUERIES if side.endpoints for each in side.endpoints(gateway)),
         *registry.endpoints(gateway, ids),
+        *make_endpoints(gateway, sessions),
     ]
     return {(method, template): answer for method, template, answer in endpoints}
 

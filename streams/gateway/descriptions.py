@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
+from streams.doors.console.description import DESCRIPTION as CONSOLE
 from streams.gateway import dead_letter_responses, host_responses, service_responses
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
 from streams.gateway.thing_responses import RESPONSES as THING_RESPONSES
@@ -25,7 +26,11 @@ HOST = Description(
     bodies=(dead_letter_responses.BODY,),
 )
 """What the gateway adds beside the protocols."""
-DESCRIPTIONS: tuple[Description, ...] = (*(side.description() for side in QUERIES), HOST)
+DESCRIPTIONS: tuple[Description, ...] = (
+    *(side.description() for side in QUERIES),
+    HOST,
+    CONSOLE,
+)
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {
     name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from streams.routes.table import ROUTES
+from streams.settings.service import ServiceSettings
 
 
 class Feature(NamedTuple):
-    """A feature.  word: its name in the list.  present: whether this gateway has it."""
+    """A feature.  word: its name in the list.  present: whether a gateway so set has it."""
 
     word: str
     meaning: str
-    present: Callable[[], bool] = lambda: True
+    present: Callable[[ServiceSettings], bool] = lambda settings: True
 
 
 def _has_route(method: str, template: str) -> bool:
@@ -24,14 +25,19 @@ FEATURES: tuple[Feature, ...] = (
     Feature("as_of", "queries of one object take `as_of`"),
     Feature("checkpoints", "signed checkpoints over the facts, and `sealed` in proofs"),
     Feature(
+        "console",
+        "a browser's console at `/console/`, and sessions",
+        lambda settings: settings.console == "on",
+    ),
+    Feature(
         "redrive",
         "dead letters are listed, and sent again",
-        lambda: _has_route("POST", "/v1/dead-letters/redrive"),
+        lambda settings: _has_route("POST", "/v1/dead-letters/redrive"),
     ),
 )
 """All features that a release may have, in the order of the alphabet."""
 
 
-def list_features() -> list[str]:
+def list_features(settings: ServiceSettings) -> list[str]:
     """Return the words of the features that are present."""
-    return [feature.word for feature in FEATURES if feature.present()]
+    return [feature.word for feature in FEATURES if feature.present(settings)]

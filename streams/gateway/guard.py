@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from starlette.types import Scope
@@ -22,13 +22,27 @@ from streams.gateway.paths import RouteMatch
 from streams.settings import Settings
 
 _SCHEME = "bearer"
+_API = "/v1/"
+_WITHOUT_COOKIE = ("POST", "/v1/traces")
+"""The one request of programs under /v1 whose form others have fixed."""
+FindSession = Callable[[Scope], Caller | None]
+"""Returns the caller by the cookie of a session, None without a cookie.
+
+Raises Unauthenticated for a session that is none, Forbidden for a request of another page.
+"""
 
 
 class Guard:
-    """The check of each request.  tokens: None allows every request."""
+    """The check of each request.
 
-    def __init__(self, tokens: TokenFile | None, settings: Settings) -> None:
+    tokens: None allows every request.  find_session: None if no cookie counts.
+    """
+
+    def __init__(
+        self, tokens: TokenFile | None, settings: Settings, find_session: FindSession | None = None
+    ) -> None:
         self._tokens = tokens
+        self._find_session = find_session
         self._hosts = LocalHosts(settings)
         self._limits = {
             True: settings.gateway_principal_streams,
@@ -68,15 +82,29 @@ class Guard:
 
     def _authenticate(self, tokens: TokenFile, scope: Scope, rule: AccessRule) -> Caller | None:
         token = read_token(scope)
-        caller = tokens.caller(token) if token else None
+        caller = tokens.caller(token) if token else self._authenticate_session(scope, rule)
         if rule.checked_by_endpoint or rule.optional:
             return caller
-        if token is None:
+        if token is None and caller is None:
             raise Unauthenticated("a bearer token is needed, in the header Authorization")
         if caller is None:
             raise Unauthenticated("the token is not known, or has expired", "token_unknown")
         _check_role(caller, rule)
         return caller
+
+    def _authenticate_session(self, scope: Scope, rule: AccessRule) -> Caller | None:
+        """Return the caller by the cookie, on the routes where it counts.
+
+        Raises Unauthenticated, Forbidden.
+        """
+        if self._find_session is None or rule.checked_by_endpoint or not _may_have_cookie(scope):
+            return None
+        try:
+            return self._find_session(scope)
+        except Unauthenticated:
+            if rule.optional:
+                return None
+            raise
 
     @contextmanager
     def _count_stranger(self, scope: Scope) -> Iterator[None]:
@@ -128,6 +156,13 @@ def _check_role(caller: Caller, rule: AccessRule) -> None:
     if not caller.has(rule.roles):
         roles = " or ".join(rule.roles)
         raise Forbidden(f"the token of {caller.principal} has not the role {roles}", rule.rule)
+
+
+def _may_have_cookie(scope: Scope) -> bool:
+    """Return whether a cookie counts: under /v1, and without `Authorization`."""
+    if not scope["path"].startswith(_API) or (scope["method"], scope["path"]) == _WITHOUT_COOKIE:
+        return False
+    return all(name.lower() != b"authorization" for name, _ in scope["headers"])
 
 
 def read_token(scope: Scope) -> str | None:

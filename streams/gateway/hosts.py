@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.types import Scope
@@ -16,12 +17,24 @@ ORIGIN_FOREIGN = "origin_foreign"
 HOST_FOREIGN = "host_foreign"
 
 
+_PORTS = {"http": 80, "https": 443}
+
+
+class Origin(NamedTuple):
+    """An origin, as browsers compare them."""
+
+    scheme: str
+    host: str
+    port: int
+
+
 class LocalHosts:
     """The hosts by which a gateway without tokens is reached: loopback, and those of settings."""
 
     def __init__(self, settings: Settings) -> None:
         """Read the hosts of the address and of the public URL.  Raises SettingsError."""
         self._public = _parse_public_host(settings.public_url)
+        self._public_origin = _parse_origin(settings.public_url or "")
         self._names = {Address.parse(settings.gateway).host.lower(), self._public}
 
     def check_host(self, scope: Scope) -> Response | None:
@@ -29,8 +42,7 @@ class LocalHosts:
 
         The browser believes that it asks the page's own server, so it sends no foreign Origin.
         """
-        values = [value for name, value in scope["headers"] if name.lower() == b"host"]
-        host = _parse_host(f"//{values[0].decode('latin-1')}") if len(values) == 1 else None
+        host = _parse_host(f"//{_read_host(scope)}")
         if host is not None and (host in self._names or _is_loopback(host)):
             return None
         detail = (
@@ -53,9 +65,43 @@ class LocalHosts:
                     advice="Set HEADRACE_TOKENS; docs/security.md says how.",
                 )
 
+    def is_sign_in_host(self, scope: Scope) -> bool:
+        """Return whether browsers may sign in at the host of the request."""
+        host = _parse_host(f"//{_read_host(scope)}")
+        return host is not None and (host == self._public or _is_loopback(host))
+
+    def is_same_origin(self, scope: Scope, origin: str) -> bool:
+        """Return whether an origin, with its port, is the gateway's own, as the request names it.
+
+        A TLS proxy may forward another `Host` than that of HEADRACE_PUBLIC_URL.
+        """
+        parsed = _parse_origin(origin)
+        if parsed is None:
+            return False
+        here = _parse_origin(f"http://{_read_host(scope)}")
+        is_local = here is not None and _is_loopback(here.host)
+        return parsed == self._public_origin or (is_local and parsed == here)
+
     def _is_own_origin(self, origin: str) -> bool:
         host = _parse_host(origin)
         return host is not None and (host == self._public or _is_loopback(host))
+
+
+def _read_host(scope: Scope) -> str:
+    """Return the header Host; an empty text without one, or with several."""
+    values = [value for name, value in scope["headers"] if name.lower() == b"host"]
+    return values[0].decode("latin-1") if len(values) == 1 else ""
+
+
+def _parse_origin(url: str) -> Origin | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    if not parts.hostname or port is None:
+        return None
+    return Origin(parts.scheme, parts.hostname, port)
 
 
 def _parse_host(url: str) -> str | None:

@@ -79,6 +79,10 @@ class RouteMatch(NamedTuple):
         return (entry for entries in self.fitting for entry in entries.values())
 
 
+_REST = "/{path}"
+"""The end of a template that fits every path which begins like it."""
+
+
 class _Template(NamedTuple):
     """A path template.  parts: its segments, None for an id."""
 
@@ -95,23 +99,27 @@ class _Template(NamedTuple):
 class Paths:
     """A table of route entries by path template and method, grouped by number of segments.
 
-    If several templates fit a path, the first one added that has the method is used.
+    If several templates fit a path, the first one added that has the method is used.  A template
+    that ends with `/{path}` fits all paths which begin like it and fit no other template.
     """
 
     def __init__(self) -> None:
         self._templates: dict[int, list[_Template]] = defaultdict(list)
+        self._rests: dict[str, dict[str, RouteEntry]] = defaultdict(dict)
 
     def add(self, method: str, entry: RouteEntry) -> None:
         """Add an entry; that of GET is used for HEAD too."""
+        if entry.template.endswith(_REST):
+            entries = self._rests[entry.template.removesuffix(_REST) + "/"]
+            entries.update(dict.fromkeys(_methods_of(method), entry))
+            return
         parts = [None if part.startswith("{") else part for part in entry.template.split("/")]
         templates = self._templates[len(parts)]
         template = next((each for each in templates if each.parts == parts), None)
         if template is None:
             template = _Template(parts, {})
             templates.append(template)
-        template.entries[method] = entry
-        if method == "GET":
-            template.entries["HEAD"] = entry
+        template.entries.update(dict.fromkeys(_methods_of(method), entry))
 
     def match(self, method: str, path: str) -> RouteMatch:
         """Match a percent-encoded path."""
@@ -122,4 +130,12 @@ class Paths:
                 fitting.append(template.entries)
                 if entry := template.entries.get(method):
                     return RouteMatch(entry, fitting, segments)
+        for beginning, entries in () if fitting else self._rests.items():
+            if path.startswith(beginning):
+                segments = [*beginning.split("/")[:-1], path.removeprefix(beginning)]
+                return RouteMatch(entries.get(method), [entries], segments)
         return RouteMatch(None, fitting, segments)
+
+
+def _methods_of(method: str) -> tuple[str, ...]:
+    return ("GET", "HEAD") if method == "GET" else (method,)

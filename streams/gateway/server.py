@@ -22,6 +22,7 @@ import uvloop
 from fastapi import FastAPI
 
 from streams.access.tokens import load
+from streams.doors.console.endpoints import read_views_file
 from streams.engine.kafka import KafkaLog
 from streams.engine.store import limit_block_cache
 from streams.errors import (
@@ -70,12 +71,13 @@ def run_gateway(
     """Serve until SIGINT or SIGTERM, then finish the requests in flight and close.
 
     on_ready: called with the address once the gateway answers queries.
-    Raises SettingsError (TokensMissing), AddressTaken, BrokerUnavailable, TopicsMismatch,
-    RegistryUnavailable, SchemasMismatch.
+    Raises SettingsError (TokensMissing, ViewsInvalid), AddressTaken, BrokerUnavailable,
+    TopicsMismatch, RegistryUnavailable, SchemasMismatch.
     """
     _configure_logs(settings)
     if settings.tokens is not None:
         _check_tokens(settings.tokens, settings.principal_key)
+    read_views_file(settings)
     listener = bind(Address.parse(settings.gateway), settings.tokens is not None)
     address = Address(*listener.getsockname()[:2])
     with (

@@ -91,7 +91,7 @@ def describe_service(gateway: Gateway) -> dict[str, Any]:
         "started_at": iso(gateway.started_ms).decode(),
         "tokens": gateway.tokens is not None,
         "protocols": [side.name for side in QUERIES],
-        "features": list_features(),
+        "features": list_features(settings),
         "caller": _describe_caller(gateway),
     }
 

@@ -77,7 +77,22 @@ class ServiceSettings:
         "PUBLIC_URL",
         None,
         "URL of the gateway behind its TLS proxy; a gateway without tokens also accepts requests"
-        " for its host; unset: for loopback only",
+        " for its host; with tokens, browsers sign in there; unset: for loopback only",
+    )
+    console: str = setting(
+        "CONSOLE", "on", "whether the gateway serves the console", choices=("on", "off")
+    )
+    console_dir: Path | None = setting(
+        "CONSOLE_DIR",
+        None,
+        "folder of other built files of the console, read again when they change",
+        "path",
+    )
+    console_session_h: int = number(
+        "CONSOLE_SESSION_H", 12, "hours until a browser signs in again", 1, 168
+    )
+    console_views: Path | None = setting(
+        "CONSOLE_VIEWS", None, "JSON file of the views that the console offers to all", "path"
     )
     gateway_max_body_bytes: int = number(
         "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest request body, in bytes", 1024, 1 << 30

@@ -28,8 +28,7 @@ def test_the_service_says_what_it_is(gateway: GatewayBench) -> None:
     content = DOCUMENT["paths"]["/v1/service"]["get"]["responses"]["200"]["content"]
     validator(content["application/json"]["schema"]).validate(body)
     assert body["protocols"] == ["apc", "saop", "sap", "asap", "summit"]
-    assert {"as_of", "checkpoints"} <= set(body["features"])
-    assert "console" not in body["features"]
+    assert {"as_of", "checkpoints", "console"} <= set(body["features"])
     assert (body["tokens"], body["caller"]) == (False, None)
     assert body["cluster_id"] == gateway.bench.log.cluster_id()
     assert gateway.ask("GET", "/v1/service?x=1").json()["rule"] == "query_value"

@@ -1,0 +1,1 @@
+"""Doors: what foreign programs speak, turned into the functions of the gateway."""
