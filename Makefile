@@ -2,6 +2,7 @@
 # demo      set up, then run the main job
 # test      the quick tests, in ten minutes      test-all  every test, in an hour (TIER=chaos: one tier)
 # check     lint, types, layers, docs            bench     headrace beside its peers
+# browser   install Chromium for the tests of the console, where that is allowed
 # lock      pin the requirements anew            clean     remove what was built, but not the state
 # audit     look the requirements up among known vulnerabilities, on the network
 #
@@ -22,7 +23,7 @@ PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: setup demo test test-all check audit bench lock clean
+.PHONY: setup demo test test-all check audit bench browser lock clean
 ifneq ($(shell $(BIN)/python -c '$(WHICH)' 2>/dev/null),$(shell $(PYTHON) -c '$(WHICH)' 2>/dev/null))
 .PHONY: $(READY)
 endif
@@ -44,7 +45,7 @@ demo: setup
 	@$(BIN)/headrace demo
 
 test: TESTERS ?= 3
-test: setup
+test: setup browser
 	@exec $(PYTEST) --quick
 
 test-all: TESTERS ?= 2
@@ -68,6 +69,11 @@ audit: .venv/audit/.ready
 .venv/audit/.ready: requirements-audit.txt
 	@test -n "$(PYTHON)" && $(PYTHON) -m venv --clear .venv/audit && .venv/audit/bin/python -m pip \
 		install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
+
+browser:
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { test "$$(id -u)" = 0 \
+		&& apt-get install --yes --quiet=2 --no-install-recommends chromium; } \
+		|| echo "Chromium cannot be installed: the tests of the console are skipped"
 
 bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench

@@ -28,7 +28,10 @@ TIERS = {
     "skeleton": "a sixth protocol, added at test time: what a new one takes",
     "interop": "other languages' clients and tools read what headrace writes",
     "fuzz": "coverage-guided inputs for decoders and servers",
+    "browser": "the console in Chromium",
 }
+_FOLDERS = {"console": "browser"}
+"""The folders whose tier has another name."""
 SLOW = "slow"
 INTEGRATION = "tests/integration/"
 _ROOT = Path(__file__).parent
@@ -58,7 +61,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def tier_of(path: Path) -> str:
     """Return the tier of a test file: the folder under tests/ in which it lies."""
-    return path.relative_to(_ROOT).parts[0]
+    folder = path.relative_to(_ROOT).parts[0]
+    return _FOLDERS.get(folder, folder)
+
+
+def _tier_of_node(node_id: str) -> str:
+    folder = node_id.split("/")[1]
+    return _FOLDERS.get(folder, folder)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -84,7 +93,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_runtest_logstart(nodeid: str) -> None:
     """Count the processes started from now on for this test's tier."""
     global _tier
-    _tier = nodeid.split("/")[1]
+    _tier = _tier_of_node(nodeid)
 
 
 def _count_processes(config: pytest.Config) -> None:
@@ -99,7 +108,7 @@ def _count_processes(config: pytest.Config) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    tier = report.nodeid.split("/")[1]
+    tier = _tier_of_node(report.nodeid)
     _counts[tier, "seconds"] += report.duration
     _counts[tier, "tests"] += report.when == "call" or (
         report.when == "setup" and not report.passed

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.console.browser import chromium, find_chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Run Chromium, or skip and say that it is missing.
+
+    Playwright leaves an event loop running in the thread: tests of other modules cannot start one.
+    """
+    path = find_chromium()
+    if path is None:
+        pytest.skip("Chromium is missing: `make browser` installs it, or CHROMIUM names one")
+    with chromium(path) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
