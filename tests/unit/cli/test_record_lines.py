@@ -154,6 +154,25 @@ def test_lines_of_rtes() -> None:
     )
 
 
+def test_a_refused_transition_names_its_task_and_states() -> None:
+    payload = {"task_id": "task-7", "from_state": "PENDING", "to_state": "COMPLETED"}
+    value: dict[str, Any] = {
+        "verdict": "rejected",
+        "rule": "illegal_transition",
+        "type": "TASK_TRANSITION",
+        "session_id": "sess-9",
+        "event_id": "0b0f4a68-3a52-4a2d-9b0a-000000000001",
+        "figures": {},
+        "errors": [],
+        "first_sequence": None,
+    }
+    line = text_of("rtes.rejections", value | {"event": {"payload": payload}})
+    assert line.startswith("task-7 PENDING → COMPLETED  session sess-9  ✖")
+    for event in (None, "x", {}, {"payload": 1}, {"payload": payload | {"to_state": 7}}):
+        line = text_of("rtes.rejections", value | {"event": event})
+        assert line.startswith("TASK_TRANSITION  session sess-9, 0b0f4a68  ✖")
+
+
 def decision(**members: Any) -> str:
     value = {"kind": "decay", "protocol_id": "prompt-cascade", "decay": None, "arbitration": None}
     return line_text(LINES["apc.decisions"](value | members))

@@ -99,13 +99,28 @@ def recorded_line(event: Json) -> Line:
 
 def rejection_line(value: Json) -> Line:
     """Return the line of a duplicate or refused event."""
+    transition = _rejected_transition(value)
+    id = None if transition else short(value["event_id"])
     return verdict_line(
-        value["type"] or "event",
-        parts(f"session {short(value['session_id'])}", short(value["event_id"])),
+        transition or value["type"] or "event",
+        parts(f"session {short(value['session_id'])}", id),
         value["verdict"],
         value["rule"],
         rejection_reason(value),
     )
+
+
+def _rejected_transition(value: Json) -> str | None:
+    """Return the task and the states of a refused transition; None where a part is no text."""
+    event = value.get("event")
+    payload = event.get("payload") if isinstance(event, dict) else None
+    if not isinstance(payload, dict) or value["type"] != "TASK_TRANSITION":
+        return None
+    names = [payload.get(name) for name in ("task_id", "from_state", "to_state")]
+    if not all(isinstance(name, str) for name in names):
+        return None
+    task_id, from_state, to_state = (one_line(str(name)) for name in names)
+    return f"{short(task_id)} {from_state} → {to_state}"
 
 
 def rejection_reason(value: Json) -> str:
