@@ -13,6 +13,7 @@ import click
 from streams.cli import common
 from streams.errors import StateLocked, UsageError
 from streams.settings import Settings
+from streams.settings.addresses import answers
 
 
 @click.command("demo")
@@ -73,6 +74,8 @@ def _run_demo(settings: Settings, url: str) -> None:
     with common.connect(settings) as log, closing(HttpSystemClient(url)) as client:
         ctx = DemoContext(client, log, settings, common.echo_block)
         common.echo(f"Session {ctx.session} on {settings.bootstrap}, over {url}")
+        if answers(url, "/console/"):
+            common.echo(f"Watch it at {url}/console/")
         tell(ctx)
 
 

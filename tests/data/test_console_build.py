@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from hashlib import sha256
@@ -17,6 +18,7 @@ from streams.doors.console.build import (
     hash_files,
     read_build,
 )
+from streams.gateway.openapi.__main__ import render
 from tests.unit.doors.console.site import write_site
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +50,13 @@ def test_the_sources_are_those_that_were_built() -> None:
 
 
 @needs_build
+def test_the_types_are_of_the_present_document() -> None:
+    current = sha256(render().encode()).hexdigest()
+    message = "run `make console`; `python -m streams.gateway.openapi` prints another document"
+    assert read_build(FOLDER).document == current, message
+
+
+@needs_build
 def test_the_built_files_are_those_of_the_build() -> None:
     stale = sorted(find_stale(read_build(FOLDER).built, hash_files(list_built(FOLDER))))
     assert not stale, f"run `make console`; not as built: {stale}"
@@ -72,6 +81,11 @@ def test_what_is_stale_is_named(tmp_path: Path) -> None:
     (folder / NAME).write_text('{"sources": {}}')
     with pytest.raises(BuildInvalid, match="has not the members"):
         read_build(folder)
+
+
+def test_the_document_is_the_same_each_time() -> None:
+    assert render() == render()
+    assert {"/v1/session", "/v1/views", "/v1/rtes/stream"} <= json.loads(render())["paths"].keys()
 
 
 def test_a_hash_is_sha_256() -> None:

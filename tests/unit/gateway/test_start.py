@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import AddressTaken, BrokerUnavailable, SettingsError, TokensMissing
+from streams.errors import (
+    AddressTaken,
+    BrokerUnavailable,
+    SettingsError,
+    TokensMissing,
+    ViewsInvalid,
+)
 from streams.gateway.server import Address, bind, run_gateway
 from streams.settings import Settings
 
@@ -57,6 +63,13 @@ def test_an_address_that_is_taken_names_its_setting() -> None:
 def test_a_host_that_nobody_knows() -> None:
     with pytest.raises(SettingsError, match=r"no-such-host\.invalid is not known"):
         bind(Address("no-such-host.invalid", 0))
+
+
+def test_saved_views_that_are_not_valid_end_it_before_anything_else(tmp_path: Path) -> None:
+    (tmp_path / "views.json").write_text("[\n{}]")
+    with pytest.raises(ViewsInvalid, match="line 2: ") as caught:
+        run_gateway(Settings(state_dir=tmp_path, console_views=tmp_path / "views.json"))
+    assert (caught.value.code, caught.value.exit_code) == ("views_invalid", 2)
 
 
 def test_without_a_broker_it_gives_up_after_a_while(tmp_path: Path) -> None:
