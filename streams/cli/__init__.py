@@ -9,7 +9,13 @@ from importlib import import_module
 import click
 
 from streams.cli.commands import ALIASES, COMMANDS, OLD, SECTIONS, CommandEntry, CommandGroup
-from streams.errors import ExtraMissing, HeadraceError, InfrastructureError, TokensMissing
+from streams.errors import (
+    ExtraMissing,
+    HeadraceError,
+    InfrastructureError,
+    TokensMissing,
+    ViewsInvalid,
+)
 
 INTERRUPTED = 130
 OTHER_NAMES: Mapping[str, str] = {**ALIASES, **OLD}
@@ -113,7 +119,9 @@ class RootGroup(RenamingGroup):
         try:
             return super().invoke(ctx)
         except HeadraceError as exc:
-            has_code = isinstance(exc, InfrastructureError | TokensMissing | ExtraMissing)
+            has_code = isinstance(
+                exc, InfrastructureError | TokensMissing | ViewsInvalid | ExtraMissing
+            )
             code = f"{exc.code}: " if has_code else ""
             from streams.cli.common import echo
 

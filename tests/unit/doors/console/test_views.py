@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from streams.access import Role
+from streams.cli import main
 from streams.doors.console.views import ViewsFile, load_views
 from streams.errors import ViewsInvalid
 from tests.unit.doors.console.site import token_gateway
@@ -73,6 +75,14 @@ def test_a_broken_file_is_refused_with_line_and_reason(
     assert caught.value.code == "views_invalid"
     assert f"line {line}: " in caught.value.message
     assert reason in caught.value.message
+
+
+def test_a_gateway_ends_at_the_start_with_the_code(tmp_path: Path) -> None:
+    path = write(tmp_path / "v", "[{}]")
+    result = CliRunner().invoke(main, ["gateway"], env={"HEADRACE_CONSOLE_VIEWS": str(path)})
+    assert result.exit_code == 2
+    assert result.stderr.startswith("headrace: views_invalid: HEADRACE_CONSOLE_VIEWS: ")
+    assert f"{path}, line 1: a view is" in result.stderr
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
