@@ -9,6 +9,7 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common, text
+from streams.cli.proof_text import show_proof
 from streams.cli.thing_text import show_verdict
 from streams.errors import NotFound
 from streams.settings import Settings
@@ -61,20 +62,5 @@ def fails(proof: Json) -> bool:
 def _render(answer: Json, page: text.Page) -> None:
     page.line(page.plain(answer["node"], "bold"))
     show_verdict(answer["verdict"], page)
-    proof = answer["proof"]
-    if proof is None:
-        return
-    rederived, sealed = proof["rederived"], proof["sealed"]
-    holds = {"holds": True, "differs": False}.get(rederived["outcome"])
-    words = {True: "derived again", False: "derived otherwise", None: "cannot be derived again"}
-    page.line(page.check(holds), page.plain(words[holds]), page.message(rederived["detail"]))
-    if sealed is None:
-        page.line(page.check(None), page.plain("not sealed"))
-        return
-    valid = {"valid": True, "invalid": False}.get(sealed["signature"])
-    page.line(
-        page.check(valid),
-        page.joined("sealed by checkpoint", page.number(sealed["sequence"])),
-        page.joined("key", page.id(sealed["key_id"])),
-        page.joined("signature", page.plain(sealed["signature"])),
-    )
+    if answer["proof"] is not None:
+        show_proof(answer["proof"], page)

@@ -92,6 +92,53 @@ def test_an_unknown_node_is_a_negative_answer() -> None:
     assert "apc:packet:x" in result.stderr
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_record_has_its_value_and_what_came_of_it(requests: list[str], columns: int) -> None:
+    result = run_at("show", "apc.packets/0/1", "--text", columns=columns)
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("apc.packets/0/1  ")
+    assert {"headers", "value", "what came of it"} <= set(lines)
+    assert any(line.startswith("  ✔ accepted") and "apc.events/0/2" in line for line in lines)
+    assert max(map(len, lines)) <= columns
+    assert requests == ["/v1/records/apc.packets/0/1", "/v1/records/apc.packets/0/1/effects"]
+
+
+def test_a_fact_has_its_proof(requests: list[str]) -> None:
+    lines = run_at("show", "apc.events/0/2", "--text").stdout.splitlines()
+    assert lines[-2].startswith("✔  derived again")
+    assert lines[-1] == "–  not sealed"
+    assert requests[-1] == "/v1/records/apc.events/0/2/proof"
+
+
+def test_a_raw_record_has_its_bytes(story: Story, requests: list[str]) -> None:
+    body = story.ask("/v1/records/apc.packets/0/1?bytes=true")[1]
+    assert json.loads(run_at("show", "apc.packets/0/1", "--raw", "--json").stdout) == body
+    assert body["value_base64"] in run_at("show", "apc.packets/0/1", "--raw").stdout
+    assert requests[0] == "/v1/records/apc.packets/0/1?bytes=true"
+
+
+@pytest.mark.usefixtures("requests")
+def test_options_of_a_thing_and_of_a_record_are_not_mixed() -> None:
+    for words in ((PACKET, "--raw"), ("apc.packets/0/1", "--as-of", "apc.events/0/2")):
+        result = run_at("show", *words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "goes with a " in result.stderr
+
+
+def test_hostile_texts_in_records(monkeypatch: pytest.MonkeyPatch, story: Story) -> None:
+    def ask(path: str, query: str, settings: Any) -> Any:
+        body = story.ask(path)[1]
+        return {**hostile(body), "topic": body["topic"]} if "topic" in body else hostile(body)
+
+    monkeypatch.setattr(common, "ask", ask)
+    for place in ("apc.packets/0/1", "apc.events/0/2"):
+        for options in ([], ["--text"], ["--wide"]):
+            result = run_at("show", place, *options)
+            assert result.exit_code == 0
+            assert is_inert(result.stdout.replace("\n", ""))
+            assert "\n\tFORGED" not in result.stdout
+
+
 def test_a_trace_has_a_bar_for_each_thing_below_its_parent(requests: list[str]) -> None:
     lines = masked(run_at("trace", TRACE, "--text").stdout)
     assert lines[:4] == [

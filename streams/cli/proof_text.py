@@ -1,0 +1,26 @@
+"""The proof of a fact for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams.cli.text import Page
+
+
+def show_proof(proof: Mapping[str, Any], page: Page) -> None:
+    """Print a proof as `GET /v1/records/{topic}/{partition}/{offset}/proof` returns it."""
+    rederived, sealed = proof["rederived"], proof["sealed"]
+    holds = {"holds": True, "differs": False}.get(rederived["outcome"])
+    words = {True: "derived again", False: "derived otherwise", None: "cannot be derived again"}
+    page.line(page.check(holds), page.plain(words[holds]), page.message(rederived["detail"]))
+    if sealed is None:
+        page.line(page.check(None), page.plain("not sealed"))
+        return
+    valid = {"valid": True, "invalid": False}.get(sealed["signature"])
+    page.line(
+        page.check(valid),
+        page.joined("sealed by checkpoint", page.number(sealed["sequence"])),
+        page.joined("key", page.id(sealed["key_id"])),
+        page.joined("signature", page.plain(sealed["signature"])),
+    )
