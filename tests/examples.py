@@ -1,4 +1,4 @@
-"""How many examples a property is tried with: all of them, or a tenth in a quick run."""
+"""How much is tried: all of it, or in a quick run a tenth of the examples and shorter histories."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def use_quick() -> None:
 def example_count(count: int) -> int:
     """Return how many examples to try where the whole suite tries `count`."""
     return max(_FEWEST, count // _DIVISOR) if _quick else count
+
+
+def run_size(whole: int, quick: int) -> int:
+    """Return one of two sizes of a history: that of the whole suite, or that of a quick run."""
+    return quick if _quick else whole

@@ -162,6 +162,7 @@ class KafkaLog:
         deadline = time.monotonic() + _LEADERS_S
         while tps:
             try:
+                self._ask(lambda: self._refresh_metadata({tp.topic for tp in tps}))
                 self.ends(tps)
                 return
             except BrokerRefuses:

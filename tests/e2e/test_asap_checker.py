@@ -18,10 +18,12 @@ from tests.e2e.asap_history import AsapHistory
 from tests.e2e.asap_traffic import Traffic, in_phases, lines
 from tests.e2e.recorded import Recorded
 from tests.e2e.spoiling import Fault
+from tests.examples import run_size
 from topology.core import LINEAGE_EDGES
 
 START_MS = 1_790_000_000_000
 MINUTE_MS = 60_000
+STORIES = run_size(150, 40), run_size(120, 60)
 
 
 class Told(Recorded):
@@ -32,7 +34,7 @@ class Told(Recorded):
         traffic = Traffic(self, dice)
         self.log.append(traffic.manifests())
         self.host.run()
-        for phase in in_phases(traffic.stories(150, 120) + traffic.families(16)):
+        for phase in in_phases(traffic.stories(*STORIES) + traffic.families(16)):
             envelopes = [line for story in phase for line in lines(story)]
             dice.shuffle(envelopes)
             self.log.append([one for line in envelopes for one in traffic.records(line)])

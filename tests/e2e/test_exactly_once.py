@@ -20,16 +20,18 @@ from tests.e2e import checker, history
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import latest
 from tests.e2e.traffic import outputs
+from tests.examples import run_size
 from topology import processors
 from topology.apc import APC_EVENTS
 from topology.core import CHANGELOG
 from topology.machines.apc_inter import InterState
 from topology.machines.apc_intra import IntraState
 
-PACKETS = 20_000
-AT_FIRST = 6_000
+WHOLE = 20_000
+PACKETS = run_size(WHOLE, 8_000)
+AT_FIRST = run_size(6_000, 1_600)
 BURST = 1_600
-KILLS = 6
+KILLS = run_size(6, 3)
 NEED_OTHER_SETTINGS = {rules.DRIFT_CHECK_MISSING, rules.PHASE_GUARD_TOP_K}
 """Rules of policy that cannot decide with the settings and the windows as they are."""
 
@@ -107,7 +109,8 @@ def test_each_packet_is_judged_once_though_workers_are_killed_join_and_leave(
     assert len(run_history.packets) == PACKETS
     assert checker.check(run_history) == []
     check_stores(environment, "first")
-    check_variety(run_history)
+    if PACKETS == WHOLE:  # a shorter run does not meet with everything
+        check_variety(run_history)
 
 
 def check_stores(environment: Environment, worker: str) -> None:

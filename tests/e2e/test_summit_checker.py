@@ -15,10 +15,11 @@ from tests.e2e.spoiling import Fault
 from tests.e2e.summit_faults import FAULTS, is_found
 from tests.e2e.summit_history import Logged
 from tests.e2e.summit_traffic import Traffic
+from tests.examples import run_size
 from topology.summit import SUMMIT_EVENTS
 
 START_MS = 1_790_000_000_000
-ROUNDS = 4
+ROUNDS = run_size(4, 2)
 TIMEOUT_S = 600
 
 

@@ -42,7 +42,7 @@ def before_call(
 def _look_back(case: schemathesis.Case[Any], query: dict[str, Any]) -> None:
     """To a position that is there, where nothing else is asked for that does not go with it."""
     name = case.operation.definition.raw["operationId"]
-    if "after" in query or name in ("list_tasks", "list_sessions"):
+    if query.keys() & {"after", "fresh"} or name in ("list_tasks", "list_sessions"):
         query.pop("as_of", None)
     elif "as_of" in query:
         query["as_of"] = os.environ["POSITION_THERE"]
