@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.cli import common
@@ -26,16 +26,23 @@ def ask_record(position: str, query: str, settings: Settings) -> Json:
     from topology.declarations import TopicKind
     from topology.topics import BY_NAME
 
-    path = f"/v1/records/{position}"
-    record = common.ask(path, query, settings)
+    record: Json = common.ask(f"/v1/records/{position}", query, settings)
     topic = BY_NAME.get(record["topic"].removeprefix(settings.prefix))
     if topic is not None and topic.kind is TopicKind.FACT:
-        return {
-            "record": record,
-            "effects": None,
-            "proof": common.ask(f"{path}/proof", "", settings),
-        }
-    return {"record": record, "effects": common.ask(f"{path}/effects", "", settings), "proof": None}
+        return {"record": record, "effects": None, "proof": ask_proof(position, settings)}
+    return {"record": record, "effects": ask_effects(position, settings), "proof": None}
+
+
+def ask_effects(position: str, settings: Settings) -> Json:
+    """Return what came of the record at a position."""
+    effects: Json = common.ask(f"/v1/records/{position}/effects", "", settings)
+    return effects
+
+
+def ask_proof(position: str, settings: Settings) -> Json:
+    """Return the proof of the fact at a position."""
+    proof: Json = common.ask(f"/v1/records/{position}/proof", "", settings)
+    return proof
 
 
 def show_record(answer: Json, page: Page) -> None:
@@ -49,15 +56,16 @@ def show_record(answer: Json, page: Page) -> None:
     page.line(page.joined("key", page.plain(record["key"])))
     if record["schema"] is not None:
         name, number = record["schema"]["name"], record["schema"]["id"]
-        page.line(page.joined("schema", page.plain(name), page.plain(str(number))))
-    _show_part("headers", record["headers"], page)
+        page.line(page.joined("schema", page.plain(name), "id", page.plain(str(number))))
+    if record["headers"]:
+        _show_part("headers", record["headers"], page)
     _show_part("value", record["value"], page)
     if "value_base64" in record:
         page.line(page.joined("bytes", page.plain(record["value_base64"])))
     if effects is not None:
         _show_effects(effects, page)
     if proof is not None:
-        page.line("")
+        page.line(page.plain("proof", "bold"))
         show_proof(proof, page)
 
 
@@ -74,6 +82,16 @@ def _show_effects(effects: Json, page: Page) -> None:
     if not effects["decided"]:
         page.line(page.plain("nothing so far"), indent=2)
         return
+    show_judgements(effects["verdicts"], page)
+    for title in ("facts", "messages"):
+        if effects[title]:
+            page.line(title, page.message(effects[title]), indent=2)
+    if effects["edges"]:
+        page.line("edges", page.number(len(effects["edges"])), indent=2)
+
+
+def show_judgements(verdicts: Sequence[Json], page: Page) -> None:
+    """Print verdicts on a record, each with its rule, its fact and its message."""
     rows = [
         Row(
             [
@@ -83,12 +101,7 @@ def _show_effects(effects: Json, page: Page) -> None:
             ],
             note=page.message(each["message"], "dim") if each["message"] else None,
         )
-        for each in effects["verdicts"]
+        for each in verdicts
     ]
     if rows:
         page.table(("verdict", "rule", "fact"), rows, indent=2)
-    for title in ("facts", "messages"):
-        if effects[title]:
-            page.line(title, page.message(effects[title]), indent=2)
-    if effects["edges"]:
-        page.line("edges", page.number(len(effects["edges"])), indent=2)

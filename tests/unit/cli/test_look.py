@@ -107,6 +107,20 @@ def test_an_explanation_derives_the_verdict_again() -> None:
     assert lines[-1] == "–  not sealed"
 
 
+def test_a_record_and_its_fact_are_explained_alike() -> None:
+    verdict = body("verdicts", "--protocol", "apc", "--rule", "phase_type")["items"][0]
+    for position in (verdict["cause"], verdict["fact"]):
+        answer = body("explain", position)
+        assert answer["verdicts"] == [verdict]
+        assert [each["position"] for each in answer["proofs"]] == [verdict["fact"]]
+        result = run_at("explain", position, "--text")
+        assert result.exit_code == 0
+        lines = result.stdout.splitlines()
+        assert lines[0] == position
+        assert any("✖ refused" in line and "phase_type" in line for line in lines)
+        assert lines[-2].startswith("✔  derived again")
+
+
 def test_an_explanation_of_nothing_says_so() -> None:
     result = run_at("explain", f"apc:packet:{PACKET[:-1]}9")
     assert result.exit_code == 1
@@ -150,6 +164,8 @@ def test_a_failed_proof_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_at("explain", node, "--text")
     assert result.exit_code == 1
     assert "✖  derived otherwise  another rule" in result.stdout
+    for position in (verdicts[0]["cause"], verdicts[0]["fact"]):
+        assert run_at("explain", position).exit_code == 1
 
 
 def test_sparklines() -> None:
