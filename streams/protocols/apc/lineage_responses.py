@@ -142,3 +142,35 @@ class LineageSummary(ResponseModel):
     propagation: list[PropagationRow]
     protocol_effectiveness: list[RatedEffectiveness]
     transfer_arbitration: TransferArbitration
+
+
+class TeachingRow(ResponseModel):
+    from_swarm: str
+    to_swarm: str
+    protocol_id: str
+    accepted: Count
+    rejected: Count
+    last_generation: int
+    last_at: Time
+
+
+class Teachings(ResponseModel):
+    items: list[TeachingRow]
+    next: str | None
+
+
+class GenerationRow(ResponseModel):
+    """The transfers up to the generation, with what is known now of their tasks."""
+
+    protocol_id: str
+    generation: int
+    transfers: Count
+    accepted: Count
+    avg_outcome: Share | None
+    avg_drift_risk: Share | None
+    effectiveness_score: Share
+
+
+class Generations(ResponseModel):
+    items: list[GenerationRow]
+    next: str | None

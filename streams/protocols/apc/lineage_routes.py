@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streams.api.route import Query, Route
 from streams.protocols.apc.queries import protocols
+from streams.protocols.apc.queries.lineage import teaching
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -59,5 +60,23 @@ ROUTES: tuple[Route, ...] = (
         "transfers of each protocol, and what was measured after them",
         protocols.LISTED,
         "Effectiveness",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/teaching",
+        "list_teaching",
+        Query(lambda call: teaching.teaching(call.view, call.params)),
+        "which swarm handed which protocol to which, and how often that was refused",
+        teaching.TEACHING_PARAMS,
+        "Teachings",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/generations",
+        "list_generations",
+        Query(lambda call: teaching.generations(call.view, call.params)),
+        "what the transfers of each protocol come to up to each generation",
+        teaching.GENERATION_PARAMS,
+        "Generations",
     ),
 )

@@ -80,6 +80,11 @@ class Summary(NamedTuple):
     def fact_key(self) -> bytes:
         return key("fact", self.session_id, self.packet_id) + position_key(*self.fact_position)
 
+    @property
+    def sort_key(self) -> bytes:
+        """Return the bytes that sort packets in log order."""
+        return position_key(*self.position)
+
     def dump(self) -> bytes:
         return orjson.dumps(tuple(self))
 
@@ -147,23 +152,34 @@ def find_summary(view: ReadOnlyStore, session_id: str, packet_id: str) -> Summar
     return None if row is None else Summary.load(row)
 
 
-def scan_summaries(
-    view: ReadOnlyStore, filters: Mapping[str, str], *, reverse: bool
-) -> Iterator[list[Summary]]:
-    """Yield the packets that match the filters, in log order or against it, by the narrowest
-    index.
-    """
-    if "packet_id" in filters:
-        rows = [Summary.load(row) for _, row in view.scan(key("packet", filters["packet_id"]))]
-        rows.sort(key=lambda row: row.position, reverse=reverse)
-        yield _filter(rows, filters)
-        return
-    prefix = key("all")
-    for name in ("run_id", "session_id"):
+def index_prefix(filters: Mapping[str, str]) -> bytes:
+    """Return the prefix of the narrowest index of packets that match the filters."""
+    for name in ("packet_id", "run_id", "session_id"):
         if name in filters:
-            prefix = key(name.removesuffix("_id"), filters[name])
-            break
-    refs = (ref for _, ref in view.scan(prefix, reverse=reverse))
+            return key(name.removesuffix("_id"), filters[name])
+    return key("all")
+
+
+def scan_summaries(
+    view: ReadOnlyStore,
+    filters: Mapping[str, str],
+    *,
+    reverse: bool,
+    before: bytes | None = None,
+) -> Iterator[list[Summary]]:
+    """Yield the packets that match the filters, in log order or against it.
+
+    before: only packets before this position in log order, as `index_prefix` and `position_key`
+    make it; for `reverse` alone.
+    """
+    prefix = index_prefix(filters)
+    if "packet_id" in filters:
+        rows = [Summary.load(row) for _, row in view.scan(prefix)]
+        rows.sort(key=lambda row: row.position, reverse=reverse)
+        yield _filter([r for r in rows if before is None or prefix + r.sort_key < before], filters)
+        return
+    index = view.scan(prefix, before, reverse=reverse)
+    refs = (ref for index_key, ref in index if index_key != before)
     while chunk := list(islice(refs, _CHUNK)):
         summaries = (Summary.load(row) for row in view.get_many(chunk) if row is not None)
         yield _filter(summaries, filters)

@@ -12,6 +12,8 @@
 | decision, position                           | ApcDecision as on its topic                |
 | decayed protocol, protocol_id                | nothing, while it is blocked               |
 | decision of, protocol_id, position           | key of that decision                       |
+| apc session, … / apc sessions, …             | see `queries.sessions`                     |
+| teaching, … / transfer of, …                 | see `queries.lineage.teaching`             |
 | lineage …                                    | see `queries.lineage`                      |
 
 A position is (time, partition, offset): log order.  A packet's is that of its own record, a
@@ -29,7 +31,9 @@ from schemas.projection import Projection
 from streams.engine.records import Record
 from streams.protocols.apc.packet_summaries import FACTS, lineage_members, summary_of
 from streams.protocols.apc.queries.lineage import tally as lineage
+from streams.protocols.apc.queries.lineage.teaching import add_transfer
 from streams.protocols.apc.queries.lineage.universe import store_decision
+from streams.protocols.apc.queries.sessions import count_sessions
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.keys import key, position_key, text_key, texts_in
@@ -107,10 +111,11 @@ def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         verdict = fact["verdict"]
         if verdict in ("accepted", "rejected"):
             if fact["packet"] is not None:
-                _packet(fact, position, rows)
+                _packet(fact, record.value, position, rows)
         else:
             lineage.subtract_packet(fact, rows)
     _count_open(facts, rows)
+    count_sessions((fact for _, fact in facts), rows)
 
 
 def _count_open(facts: Sequence[tuple[Record, Mapping[str, Any]]], rows: WriteBatch) -> None:
@@ -126,8 +131,13 @@ def _count_open(facts: Sequence[tuple[Record, Mapping[str, Any]]], rows: WriteBa
             PACKETS.move(steps[0]["from_state"], steps[-1]["to_state"], rows)
 
 
-def _packet(fact: Mapping[str, Any], fact_position: tuple[int, int, int], rows: WriteBatch) -> None:
-    """Store the summary of a packet that has a row, and its index entries."""
+def _packet(
+    fact: Mapping[str, Any],
+    value: bytes | None,
+    fact_position: tuple[int, int, int],
+    rows: WriteBatch,
+) -> None:
+    """Store the summary of a packet that has a row, and its index entries.  value: the fact's."""
     _, partition, offset = fact["cause"].rsplit("/", 2)
     position = (fact["at"], int(partition), int(offset))
     session = key(fact["session_id"])
@@ -136,6 +146,8 @@ def _packet(fact: Mapping[str, Any], fact_position: tuple[int, int, int], rows: 
     suffix = position_key(*position)
     rows[_ALL + suffix] = rows[_SESSION + session + suffix] = summary_key
     rows[_RUN + key(fact["run_id"] or "") + suffix] = summary_key
+    if fact["packet_type"] == "TRANSFER":
+        add_transfer(fact, value, position, rows)
     if fact["verdict"] == "accepted" and (packet := lineage_members(fact["packet"])) is not None:
         lineage.add_packet(fact, packet, position, rows)
 

@@ -38,6 +38,8 @@ class Step(ResponseModel):
     to_state: str
     metadata: Json
     occurred_at: Time
+    rule: str | None
+    message: str | None
 
 
 class PacketStep(Step):
@@ -62,6 +64,10 @@ class TracedPacket(ResponseModel):
     lifecycle_state: str
     created_at: Time
     payload_keys: list[str]
+    verdict: str
+    rule: str
+    message: str
+    position: str
 
 
 class JudgedPacket(TracedPacket):
@@ -70,10 +76,6 @@ class JudgedPacket(TracedPacket):
     session_id: str
     sender: str
     recipients: list[str]
-    verdict: str
-    rule: str
-    message: str
-    position: str
 
 
 class Trace(ResponseModel):
@@ -82,6 +84,22 @@ class Trace(ResponseModel):
     event_count: Count
     packets: list[TracedPacket | JudgedPacket]
     events: list[PacketStep]
+    next: str | None
+
+
+class ApcSession(ResponseModel):
+    """state: of the session's coordination; null before there is one."""
+
+    session_id: str
+    packets: Count
+    rejected: Count
+    state: str | None
+    last_at: Time
+
+
+class ApcSessions(ResponseModel):
+    items: list[ApcSession]
+    next: str | None
 
 
 class ReplayedPacket(ResponseModel):
@@ -197,6 +215,7 @@ class Evaluation(ResponseModel):
 RESPONSES: Mapping[str, ResponseShape] = {
     "Trace": Trace,
     "Replay": Replay,
+    "ApcSessions": ApcSessions,
     "Packet": Row.of(APC_PACKET_STATES),
     "PacketEvents": Page.of(APC_EVENTS),
     "Explanation": (Explanation, WhatIf),
@@ -212,4 +231,6 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "TransferQuality": lineage_responses.TransferQuality,
     "EvalCorrelation": lineage_responses.EvalCorrelation,
     "Effectiveness": lineage_responses.Effectiveness,
+    "Teachings": lineage_responses.Teachings,
+    "Generations": lineage_responses.Generations,
 }

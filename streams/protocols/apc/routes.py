@@ -7,7 +7,7 @@ from typing import Any
 from streams.api.route import Call, Compute, Produce, Query, Route
 from streams.protocols.apc import as_of
 from streams.protocols.apc.queries import packets as apc
-from streams.protocols.apc.queries import protocols
+from streams.protocols.apc.queries import protocols, sessions
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
 from streams.protocols.apc.queries.trial import TOP_K, arbitrate, evaluate
 from streams.protocols.apc.settings import ApcSettings
@@ -60,6 +60,15 @@ ROUTES: tuple[Route, ...] = (
         "a run, packet by packet and step by step",
         apc.REPLAY_PARAMS,
         "Replay",
+    ),
+    Route(
+        "GET",
+        "/v1/apc/sessions",
+        "list_apc_sessions",
+        Query(lambda call: sessions.sessions(call.view, call.params)),
+        "sessions with the number of their packets, the latest first",
+        sessions.SESSION_LIST_PARAMS,
+        "ApcSessions",
     ),
     Route(
         "GET",

@@ -7,12 +7,13 @@ from itertools import chain, islice
 
 from streams.errors import NotFound
 from streams.view_store.graph.index import Direction, Link, edges_of, steps
+from streams.view_store.graph.until import EdgesUntil
 from streams.view_store.graph.walk import Walk
 from streams.views.keys import key
 from streams.views.pages import Entries, page_of
 from streams.views.parse import QueryParams
 from streams.views.query_params import CURSOR, Parameter, ValueForm, limit
-from streams.views.reads import ReadOnlyStore
+from streams.views.reads import ReadOnlyStore, RowReader
 from streams.views.values import Json, json_of
 from topology.core import LINEAGE_EDGES
 from topology.lineage import REPLACES, RETRACTS, kind_of, node_names
@@ -66,22 +67,26 @@ class _Run:
                 yield entry
 
 
-def lineage_graph(view: ReadOnlyStore, params: QueryParams, size: int = MOST_EDGES) -> Json:
+def lineage_graph(
+    view: ReadOnlyStore, params: QueryParams, size: int = MOST_EDGES, until: int | None = None
+) -> Json:
     """Return a page of edges by distance, and the nodes at their ends.
 
-    size: maximum number of edges on all pages.  Raises NotFound if no edge names the node.
+    size: maximum number of edges on all pages.  until: only edges that were written by then; ms
+    since the epoch.  Raises NotFound if no edge names the node.
     """
     node, depth = params.required("node"), params.number("depth") or DEPTH
     direction = params.text("direction") or BOTH
-    start = _start_nodes(view, node, direction)
-    prefix = key("graph", node, direction, depth)
+    edges: RowReader = view if until is None else EdgesUntil(view, until)
+    start = _start_nodes(edges, node, direction)
+    prefix = key("graph", node, direction, depth, *(() if until is None else (until,)))
     cursor = params.text("cursor")
     run = None if cursor is None else view.suspended.take(cursor)
     if run is None:
         stops = (REPLACES, RETRACTS) if direction == BLAST_RADIUS else ()
-        run = _Run(Walk(view, start, WAYS[direction], depth, size, stops), prefix)
+        run = _Run(Walk(edges, start, WAYS[direction], depth, size, stops), prefix)
     walk: Walk = run.walk
-    walk.view = view
+    walk.view = edges
     page = page_of(params, prefix, run.entries)
     if page["next"] is not None:
         view.suspended.put(page["next"], run, walk.count)
@@ -93,16 +98,16 @@ def lineage_graph(view: ReadOnlyStore, params: QueryParams, size: int = MOST_EDG
         "direction": direction,
         "depth": depth,
         "nodes": [
-            _node_json(view, name, walk.distance[name])
+            _node_json(edges, name, walk.distance[name])
             for name in sorted(names, key=lambda name: (walk.distance[name], name))
         ],
-        "items": [json_of(LINEAGE_EDGES, row) for row in edges_of(view, links)],
+        "items": [json_of(LINEAGE_EDGES, row) for row in edges_of(edges, links)],
         "next": page["next"],
         "cut": None if walk.cut is None else walk.cut._asdict(),
     }
 
 
-def _start_nodes(view: ReadOnlyStore, node: str, direction: str) -> list[str]:
+def _start_nodes(view: RowReader, node: str, direction: str) -> list[str]:
     """Return the nodes where the walk begins.  Raises NotFound."""
     start = [name for name in node_names(node) if _has_edges(view, name)]
     if not start:
@@ -113,11 +118,11 @@ def _start_nodes(view: ReadOnlyStore, node: str, direction: str) -> list[str]:
     return start
 
 
-def _has_edges(view: ReadOnlyStore, node: str) -> bool:
+def _has_edges(view: RowReader, node: str) -> bool:
     return any(True for way in Direction for _ in islice(steps(view, node, way), 1))
 
 
-def _node_json(view: ReadOnlyStore, name: str, distance: int) -> Json:
+def _node_json(view: RowReader, name: str, distance: int) -> Json:
     retractions = steps(view, name, Direction.DESCENDANTS, RETRACTS)
     return {
         "node": name,

@@ -57,6 +57,17 @@ def test_ancestors_of_a_packet(story: Bench) -> None:
     assert distances(page) == {node(3): 0, "trace:s1": 1, node(2): 1, node(1): 2}
 
 
+def test_as_of_hides_the_edges_that_were_written_later(bench: Bench) -> None:
+    (first,) = bench.send("apc.packets", idea(1))
+    (child,) = bench.send("apc.packets", idea(2, trace__parent_packet_id=packet_id(1)))
+    bench.view.catch_up(0)
+    assert distances(look(bench, node(1), as_of=first)) == {node(1): 0, "trace:s1": 1}
+    assert node(2) in distances(look(bench, node(1), as_of=child))
+    assert look(bench, node(1), as_of=child)["items"] == look(bench, node(1))["items"]
+    refused = bench.get(GRAPH, urlencode({"node": node(2), "as_of": first}))
+    assert (refused.status, refused.body["rule"]) == (404, "node_unknown")
+
+
 def test_the_blast_radius_of_a_retraction(story: Bench) -> None:
     for node_name in (node(2), node(4)):
         page = look(story, node_name, direction="blast_radius")
@@ -131,7 +142,8 @@ def test_the_route_is_described() -> None:
     operation: Any = document(Settings())["paths"][GRAPH]["get"]
     parameters = {each["name"]: each for each in operation["parameters"]}
     assert parameters["node"]["required"]
-    assert set(parameters) == {"node", "direction", "depth", "limit", "cursor", "after", "fresh"}
+    names_of_all = {"node", "direction", "depth", "limit", "cursor", "after", "fresh", "as_of"}
+    assert set(parameters) == names_of_all
 
 
 @pytest.mark.parametrize("name", DRAWING)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-from schemas import decode, to_json
+from schemas import Undecodable, decode, to_json
 from schemas.apc.vocabulary import PacketType, RunPhase
 from schemas.formats import iso_ms
 from schemas.json_mapping.json_form import open_json
@@ -15,7 +14,7 @@ from streams.engine.headers import iso
 from streams.errors import NotFound
 from streams.protocols.apc import packet_summaries as packets
 from streams.views.keys import key
-from streams.views.pages import page_of, rows_of
+from streams.views.pages import Entries, page_of, rows_of
 from streams.views.parse import QueryParams
 from streams.views.query_params import (
     CURSOR,
@@ -29,12 +28,19 @@ from streams.views.query_params import (
     one_of,
 )
 from streams.views.reads import ReadOnlyStore
+from streams.views.values import filters_of, matches
 from topology.apc import APC_EVENTS, APC_PACKET_STATES
+from topology.machines.apc_packet import PacketEvent, PacketState
 
 Json = dict[str, Any]
+_ACCEPTED, _REJECTED = "accepted", "rejected"
+_REJECTIONS = frozenset({PacketEvent.SCHEMA_FAIL, PacketEvent.POLICY_FAIL})
 
 
-_STATE = Projection(APC_PACKET_STATES.record or "", ("logged_at", "state", "history"))
+_STATE = Projection(
+    APC_PACKET_STATES.record or "",
+    ("logged_at", "position", "state", "sender_agent_id", "history"),
+)
 """The members of a row that lists show: they take a fourth of the time of the whole row."""
 
 
@@ -46,14 +52,20 @@ _VERDICT = Projection(
     ),
 )
 """The members of a verdict that lists may show."""
+_REASONS = Projection(APC_EVENTS.record or "", ("rule", "message", "transitions"))
 
 
 class ListedPacket(NamedTuple):
-    """A packet of a list.  steps: its transitions as (time in ms, seq, JSON form)."""
+    """A packet of a list.
+
+    steps: its transitions as (time in ms, seq, JSON form).
+    decided_later: some of them were not made by its own verdict.
+    """
 
     summary: packets.Summary
     state: str
     steps: list[tuple[int, int, Json]]
+    decided_later: bool
 
     @property
     def created_at(self) -> str:
@@ -108,29 +120,44 @@ TRACE_PARAMS = (
     limit(200),
     Parameter("include_events", "show histories", ValueForm.FLAG, default=True),
     VERDICTS,
+    one_of("state", "in this state", tuple(state.value for state in PacketState)),
+    Parameter("sender", "of this agent", example="builder-1"),
+    one_of("verdict", "with this verdict", (_ACCEPTED, _REJECTED)),
+    CURSOR,
 )
 _FILTERS = tuple(parameter.name for parameter in TRACE_PARAMS[:7])
+_ROW_FILTERS = ("state", "sender", "verdict")
 
 
 def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Return the newest packets that match, and the whole history of exactly these."""
-    filters = {name: value for name in _FILTERS if (value := params.text(name)) is not None}
+    filters = filters_of(params, _FILTERS)
     if "packet_id" in filters:
         filters["packet_id"] = filters["packet_id"].lower()
-    limit = params.limit()
-    listed = list(islice(_packets(view, filters, reverse=True), limit))
+    prefix, row_filters = packets.index_prefix(filters), filters_of(params, _ROW_FILTERS)
+
+    def entries(before: bytes | None) -> Entries:
+        for each in _packets(view, filters, row_filters, reverse=True, before=before):
+            yield prefix + each.summary.sort_key, each
+
+    page = page_of(params, prefix, entries)
+    listed: list[ListedPacket] = page["items"]
+    facts = view.get_many([each.summary.fact_key for each in listed])
     events = []
     if params.flag("include_events"):
+        _add_reasons(view, listed, facts)
         events = [{**each.members("packet_id"), **step} for each, step in _steps(listed)]
         events.reverse()
     keys = packets.payload_keys(view, [each.summary for each in listed])
-    rows = list(map(_trace_row, listed, keys))
+    verdicts = [_verdict(fact or b"", whole=params.flag(VERDICTS.name)) for fact in facts]
+    rows = map(_trace_row, listed, keys)
     return {
         "source": "views",
         "count": len(listed),
         "event_count": len(events),
-        "packets": _with_verdicts(view, listed, rows) if params.flag(VERDICTS.name) else rows,
+        "packets": [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)],
         "events": events,
+        "next": page["next"],
     }
 
 
@@ -144,24 +171,39 @@ def _trace_row(listed: ListedPacket, payload_keys: list[str]) -> Json:
     }
 
 
-def _with_verdicts(view: ReadOnlyStore, listed: list[ListedPacket], rows: list[Json]) -> list[Json]:
-    """Add to each row what the verdict on its packet says."""
-    facts = view.get_many([each.summary.fact_key for each in listed])
-    return [{**row, **_verdict(fact or b"")} for row, fact in zip(rows, facts, strict=True)]
-
-
-def _verdict(row: bytes) -> Json:
+def _verdict(row: bytes, *, whole: bool) -> Json:
+    """Return what the verdict on a packet says.  whole: also about who sent it, and to whom."""
     fact = _VERDICT.of(row)
+    verdict = {name: fact[name] for name in ("verdict", "rule", "message")}
+    verdict["position"] = fact["cause"]
+    if not whole:
+        return verdict
     packet = fact["packet"]
-    return {
+    parties = {
         "session_id": fact["session_id"],
         "sender": packet["sender"]["agent_id"],
         "recipients": [recipient["agent_id"] for recipient in packet["recipients"]],
-        "verdict": fact["verdict"],
-        "rule": fact["rule"],
-        "message": fact["message"],
-        "position": fact["cause"],
     }
+    return parties | verdict
+
+
+def _add_reasons(
+    view: ReadOnlyStore, listed: Sequence[ListedPacket], facts: Sequence[bytes | None]
+) -> None:
+    """Add to each step the rule and the message of the fact that has it.  facts: the verdicts."""
+    for each, verdict in zip(listed, facts, strict=True):
+        summary = each.summary
+        rows = [verdict]
+        if each.decided_later:
+            prefix = key("fact", summary.session_id, summary.packet_id)
+            rows = [row for _, row in view.scan(prefix)]
+        reasons: dict[int, Json] = {}
+        for fact in _REASONS.many(rows):
+            if not isinstance(fact, Undecodable):
+                reason = {"rule": fact["rule"], "message": fact["message"]}
+                reasons |= dict.fromkeys((step["seq"] for step in fact["transitions"]), reason)
+        for _, seq, step in each.steps:
+            step |= reasons.get(seq, {"rule": None, "message": None})
 
 
 REPLAY_PARAMS = (RUN_ID._replace(required=True), SESSION_ID, TASK_ID, limit(500))
@@ -171,9 +213,9 @@ def replay(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Return a run's packets in log order with their histories, and one stream of all steps."""
     run_id = params.required("run_id")
     limit = params.limit()
-    filters = {"run_id": run_id}
-    filters |= {n: v for n in ("session_id", "task_id") if (v := params.text(n)) is not None}
-    listed = list(_packets(view, filters, reverse=False))
+    filters = {"run_id": run_id, **filters_of(params, ("session_id", "task_id"))}
+    listed = list(_packets(view, filters, {}, reverse=False))
+    _add_reasons(view, listed, view.get_many([each.summary.fact_key for each in listed]))
     named = ("packet_id", "packet_type", "run_phase")
     stream = [{**each.members(*named), **step} for each, step in _steps(listed)]
     return {
@@ -196,9 +238,11 @@ def _replay_row(listed: ListedPacket) -> Json:
     }
 
 
-def _listed_packet(summary: packets.Summary, row: bytes) -> ListedPacket:
-    state = _STATE.of(row)
-    return ListedPacket(summary, state["state"], [_step(t, state) for t in state["history"]])
+def _listed_packet(summary: packets.Summary, state: Mapping[str, Any]) -> ListedPacket:
+    history = state["history"]
+    later = any(step["cause"] not in (None, state["position"]) for step in history)
+    steps = [_step(transition, state) for transition in history]
+    return ListedPacket(summary, state["state"], steps, later)
 
 
 def _step(transition: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, int, Json]:
@@ -226,14 +270,30 @@ def _steps(listed: list[ListedPacket]) -> list[tuple[ListedPacket, Json]]:
 
 
 def _packets(
-    view: ReadOnlyStore, filters: Mapping[str, str], *, reverse: bool
+    view: ReadOnlyStore,
+    filters: Mapping[str, str],
+    row_filters: dict[str, str],
+    *,
+    reverse: bool,
+    before: bytes | None = None,
 ) -> Iterator[ListedPacket]:
-    """Yield the packets that match, in log order or against it."""
-    for fitting in packets.scan_summaries(view, filters, reverse=reverse):
+    """Yield the packets that match, in log order or against it.
+
+    filters: on members of the summary.  row_filters: on the packet's row.
+    """
+    for fitting in packets.scan_summaries(view, filters, reverse=reverse, before=before):
         states = view.get_many([key("state", s.session_id, s.packet_id) for s in fitting])
         for summary, row in zip(fitting, states, strict=True):
-            if row is not None:
-                yield _listed_packet(summary, row)
+            if row is not None and _row_matches(state := _STATE.of(row), row_filters):
+                yield _listed_packet(summary, state)
+
+
+def _row_matches(state: Mapping[str, Any], row_filters: dict[str, str]) -> bool:
+    """Return whether a packet's row matches; the history of a rejected one says so."""
+    is_rejected = any(step["event"] in _REJECTIONS for step in state["history"])
+    verdict = _REJECTED if is_rejected else _ACCEPTED
+    row = {"state": state["state"], "sender": state["sender_agent_id"], "verdict": verdict}
+    return matches(row, row_filters)
 
 
 def _json(record: str | None, row: bytes) -> Json:

@@ -262,7 +262,7 @@ def mode_row(row: bytes | None) -> ByMode:
     return ByMode() if row is None else ByMode(*orjson.loads(row))
 
 
-_COUNTED, _UNCOUNTED = b"+", b"-"
+COUNTED, UNCOUNTED_ROW = b"+", b"-"
 """The first byte of a packet's row: whether it is counted."""
 
 
@@ -283,9 +283,9 @@ def add_packet(
         return
     row_key = _key(fact)
     if fact["state"] in UNCOUNTED:
-        rows[row_key] = _UNCOUNTED + entry.dump()
+        rows[row_key] = UNCOUNTED_ROW + entry.dump()
     else:
-        rows[row_key] = _COUNTED + entry.dump()
+        rows[row_key] = COUNTED + entry.dump()
         count(entry, 1, row_key, rows, scopes_of(entry))
 
 
@@ -295,9 +295,9 @@ def subtract_packet(fact: Mapping[str, Any], rows: WriteBatch) -> None:
         return
     row_key = _key(fact)
     row = rows.read(row_key)
-    if row is not None and row.startswith(_COUNTED):
+    if row is not None and row.startswith(COUNTED):
         entry = Entry.load(row[1:])
-        rows[row_key] = _UNCOUNTED + row[1:]
+        rows[row_key] = UNCOUNTED_ROW + row[1:]
         count(entry, -1, row_key, rows, scopes_of(entry))
 
 

@@ -106,7 +106,7 @@ def test_a_trace_shows_the_newest_packets_first(bench: Bench) -> None:
 
 def test_a_row_of_a_trace(bench: Bench) -> None:
     packet = idea(metadata={"attempt_number": 2})
-    bench.send("apc.packets", packet)
+    (position,) = bench.send("apc.packets", packet)
     trace = bench.look("/v1/apc/packets")
     assert trace["packets"] == [
         {
@@ -122,6 +122,10 @@ def test_a_row_of_a_trace(bench: Bench) -> None:
             "lifecycle_state": "ROUTED",
             "created_at": "2026-01-01T00:00:00.001Z",
             "payload_keys": sorted(packet["payload"]),
+            "verdict": "accepted",
+            "rule": "accepted",
+            "message": trace["packets"][0]["message"],
+            "position": position,
         }
     ]
     assert trace["events"][0] == {
@@ -131,8 +135,11 @@ def test_a_row_of_a_trace(bench: Bench) -> None:
         "to_state": "ROUTED",
         "metadata": None,
         "occurred_at": "2026-01-01T00:00:00.001Z",
+        "rule": "accepted",
+        "message": trace["packets"][0]["message"],
     }
     assert names(trace["events"]) == LIFE[::-1]
+    assert trace["next"] is None
 
 
 def test_a_trace_shows_rejected_packets_too(bench: Bench) -> None:
@@ -192,8 +199,10 @@ def test_a_replay_shows_packets_in_log_order_with_their_transitions(bench: Bench
     assert stream == sorted(stream)
     assert set(replay["event_stream"][0]) == {
         *("packet_id", "packet_type", "run_phase"),
-        *("event", "from_state", "to_state", "metadata", "occurred_at"),
+        *("event", "from_state", "to_state", "metadata", "occurred_at", "rule", "message"),
     }
+    rules = {step["rule"] for step in first["transitions"]}
+    assert rules == {"accepted", "delivered"}
 
 
 def test_the_limit_of_a_replay_cuts_the_stream_only(bench: Bench) -> None:
@@ -255,3 +264,53 @@ def test_tasks_by_session_and_task(bench: Bench) -> None:
         ("origin=apc", 0),
     ):
         assert len(bench.look("/v1/saop/tasks", query)["items"]) == count
+
+
+def test_a_trace_comes_in_pages(bench: Bench) -> None:
+    bench.send("apc.packets", *map(idea, range(1, 6)))
+    packets: list[Any] = []
+    for base in ("", "session_id=s1&", f"packet_id={packet_id(3)}&"):
+        query, pages = f"{base}limit=2", 0
+        packets.clear()
+        while True:
+            trace = bench.look("/v1/apc/packets", query)
+            packets += [each["packet_id"] for each in trace["packets"]]
+            pages += 1
+            if trace["next"] is None:
+                break
+            query = f"{base}limit=2&cursor={trace['next']}"
+        listed = [3] if "packet_id" in base else [5, 4, 3, 2, 1]
+        assert (packets, pages) == ([packet_id(n) for n in listed], -(-len(listed) // 2))
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("verdict=rejected", [2]),
+        ("verdict=accepted", [3, 1]),
+        ("state=REJECTED_POLICY", [2]),
+        ("state=ROUTED&sender=builder-1", [1]),
+        ("sender=other", [3]),
+        ("sender=nobody", []),
+    ],
+)
+def test_a_trace_is_filtered_by_state_sender_and_verdict(
+    bench: Bench, query: str, numbers: list[int]
+) -> None:
+    refused = idea(2, run_phase="EXECUTION")
+    bench.send("apc.packets", idea(1), refused, idea(3, sender__agent_id="other"))
+    packets = bench.look("/v1/apc/packets", query)["packets"]
+    assert [each["packet_id"] for each in packets] == [packet_id(n) for n in numbers]
+
+
+def test_sessions_come_the_latest_first_with_their_counts(bench: Bench) -> None:
+    bench.send("apc.packets", idea(1), idea(2, trace__session_id="s2"))
+    bench.send("apc.packets", idea(3, run_phase="EXECUTION"), idea(1, confidence=0.5))
+    first, second = bench.look("/v1/apc/sessions")["items"]
+    assert (first["session_id"], first["packets"], first["rejected"]) == ("s1", 2, 1)
+    assert first["state"] == bench.look("/v1/apc/sessions/s1/coordination")["inter"]["state"]
+    assert (second["session_id"], second["packets"], second["rejected"]) == ("s2", 1, 0)
+    assert second["last_at"] < first["last_at"]
+    page = bench.look("/v1/apc/sessions", "limit=1")
+    assert page["items"] == [first]
+    assert bench.look("/v1/apc/sessions", f"cursor={page['next']}")["items"] == [second]
