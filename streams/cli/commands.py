@@ -209,6 +209,7 @@ _SUMMIT = ProtocolCommands(
                 "show": CommandEntry("summit.show", "Show the state of a run."),
                 "judge": CommandEntry("summit.judge", "Review a run, as a critic."),
                 "runs": CommandEntry("summit.runs", "Show runs."),
+                "tree": CommandEntry("summit.tree", "Show a run and the runs below it."),
                 "verify": CommandEntry("summit.verify", "Recompute and check the hashes of a run."),
             },
         ),

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from streams.cli.cells import Cell
 from streams.cli.text import Page
+from streams.cli.tree_stems import ASCII
 
 Json = Mapping[str, Any]
 CAME_OF, LED_TO = "came of", "led to"
-_ASCII = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|"})
 
 
 class Branch(NamedTuple):
@@ -84,4 +84,4 @@ def _print_node(page: Page, stem: str, node: Cell, retracted_by: list[str] | Non
     if retracted_by:
         text += f"  retracted by {', '.join(page.id(each).text for each in retracted_by)}"
     style = "red" if retracted_by else node.style
-    page.line(Cell(text.translate(_ASCII) if page.ascii else text, style))
+    page.line(Cell(text.translate(ASCII) if page.ascii else text, style))

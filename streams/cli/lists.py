@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import click
@@ -89,6 +89,15 @@ def show_text(page: text.Page, table_columns: tuple[Column, ...], items: Iterabl
     page.table(tuple(column.title for column in table_columns), rows)
 
 
+def show_member_lines(page: text.Page, members: Mapping[str, Any], indent: int = 0) -> None:
+    """Print one member per line for people: ids and times are shortened."""
+    cells = {
+        name: getattr(page, _kind_of(name))(value)._replace(flexible=True, right=False)
+        for name, value in members.items()
+    }
+    page.members(cells, indent)
+
+
 def _text_cell(page: text.Page, column: Column, item: Any) -> Cell:
     value = _member(item, column.path)
     kind = column.kind or _kind_of(column.path.rpartition(".")[2])
@@ -104,7 +113,7 @@ def _kind_of(name: str) -> str:
         return "verdict"
     if name in _TIMES or name.endswith(("_at", "At")):
         return "time"
-    is_id = name in _IDS or name.endswith(("_id", "Id", "_hash", "Sha256"))
+    is_id = name in _IDS or name.endswith(("_id", "Id", "_hash", "Hash", "Sha256"))
     return "id" if is_id else "plain"
 
 

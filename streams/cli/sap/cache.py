@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import click
 
-from streams.cli import common
+from streams.cli import common, lists, text
+from streams.cli.cells import Row
 from streams.errors import InvalidInput, NotFound, UsageError
 from streams.settings import Settings
 
 _COLUMNS = ("version", "storedAt", "ageSec", "taskId", "recordSha256")
+_CHAIN = ("", "version", "stored at", "producer", "alignment", "task", "hash", "before")
+_APART = ("cacheKey", "version", "verified", "output")
+"""Members of a version that stand apart from the others."""
 
 
 @click.command("cache")
@@ -27,7 +32,7 @@ _COLUMNS = ("version", "storedAt", "ageSec", "taskId", "recordSha256")
     help="The key of a task in a file, offline.",
 )
 @click.option("--verify", is_flag=True, help="Check the hashes of KEY, or of all keys.")
-@click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
+@text.options
 @common.read_options
 @common.as_of_option
 @click.pass_context
@@ -38,13 +43,14 @@ def command(
     versions: bool,
     key_of: Path | None,
     verify: bool,
-    as_json: bool,
     after: str | None,
     as_of: str | None,
 ) -> None:
     """Show cached results by key, prove that none was changed, or compute a task's key.
 
-    --verify exits with 1 when a record does not match its hash, or is missing.
+    Text shows all versions of KEY as a chain, each with a sign: whether its hash holds and it
+    follows the version before it.  --verify exits with 1 when a record does not match its hash,
+    or is missing.
 
     \b
     Examples:
@@ -58,27 +64,84 @@ def command(
     if key_of is not None:
         if key is not None:
             raise UsageError("--key-of computes the key; leave KEY out")
-        _show_key(key_of, as_json)
+        _show_key(key_of)
         return
     if verify:
         if as_of is not None:
             raise UsageError("--verify checks what is there now; leave --as-of out")
-        if not _verify_records(key, as_json, after):
+        if not _verify_records(key, after):
             ctx.exit(1)
         return
     if key is None:
         raise UsageError("give a KEY, --key-of TASKFILE or --verify")
-    newest = not versions and version is None
     params = {name: value for name, value in (("after", after), ("as_of", as_of)) if value}
-    path = f"/v1/sap/cache/{quote(key, safe='')}{'' if newest else '/versions'}"
-    answer = common.ask(path, urlencode(params), Settings.load())
+    _show_versions(key, version, versions, urlencode(params))
+
+
+def _show_versions(key: str, version: int | None, versions: bool, query: str) -> None:
+    """Print one version or all; without a choice, a pipe gets the newest and text the chain."""
+    is_chain = version is None and (versions or text.form() is text.Form.TEXT)
+    is_newest = version is None and not is_chain
+    path = f"/v1/sap/cache/{quote(key, safe='')}{'' if is_newest else '/versions'}"
+    answer = common.ask(path, query, Settings.load())
     if version is not None:
-        common.show_json(_select_version(answer, version))
-    elif newest or as_json:
-        common.show_json(answer)
+        render = partial(_render_version, answer["cacheKey"])
+        text.show(_select_version(answer, version), render)
+    elif is_chain:
+        text.show(answer, _render_chain, _pipe_chain)
     else:
-        rows = [_version_row(record) for record in answer["versions"]]
-        common.show_table(_COLUMNS, rows)
+        common.show_json(answer)
+
+
+def _render_chain(answer: Any, page: text.Page) -> None:
+    records = answer["versions"]
+    page.line(page.plain("key", "dim"), page.plain(answer["cacheKey"], "bold"))
+    page.table(_CHAIN, [_link(record, page) for record in records])
+    verified = sum(record["verified"] is True for record in records)
+    total = text.plural(len(records), "version")
+    page.line(page.check(verified == len(records)), f"{verified:,} of {total} hold")
+
+
+def _link(record: Mapping[str, Any], page: text.Page) -> Row:
+    if "refused" in record:
+        place = [page.check(False), page.plain(record["version"])]
+        reason = page.joined("refused:", page.plain(record["refused"]), style="red")
+        return Row([*place, *[page.plain(None)] * (len(_CHAIN) - len(place))], note=reason)
+    return Row(
+        [
+            page.check(record["verified"]),
+            page.plain(record["version"]),
+            page.time(record["storedAt"]),
+            page.id(record["producer"]),
+            page.plain(record["alignment"]),
+            page.id(record["taskId"]),
+            page.id(record["recordSha256"]),
+            page.id(_before(record)),
+        ]
+    )
+
+
+def _before(record: Mapping[str, Any]) -> str | None:
+    """Return the hash of the version before; None of the first one."""
+    sha256: str = record["previousSha256"]
+    return sha256 if sha256.strip("0") else None
+
+
+def _render_version(key: str, record: Mapping[str, Any], page: text.Page) -> None:
+    title = page.joined("version", page.plain(record["version"]), "of", page.id(key))
+    if "refused" in record:
+        page.line(page.check(False), title, page.joined("refused:", page.plain(record["refused"])))
+        return
+    verified = record["verified"]
+    page.line(page.check(verified), title, "holds" if verified else "does not hold")
+    others = {name: value for name, value in record.items() if name not in _APART}
+    lists.show_member_lines(page, others, indent=2)
+    page.line(page.plain("output", "bold"))
+    page.line(page.message(record["output"]), indent=2)
+
+
+def _pipe_chain(answer: Any) -> None:
+    common.show_table(_COLUMNS, [_version_row(record) for record in answer["versions"]])
 
 
 def _version_row(record: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -94,7 +157,7 @@ def _select_version(answer: Any, version: int) -> Any:
     return record
 
 
-def _show_key(path: Path, as_json: bool) -> None:
+def _show_key(path: Path) -> None:
     from schemas import sap
     from schemas.sap import rules
     from streams.protocols.sap.constitution import load
@@ -109,13 +172,11 @@ def _show_key(path: Path, as_json: bool) -> None:
         "removedKeys": list(cache_key.removed),
         "hashed": cache_key.hashed,
     }
-    if as_json:
-        common.show_json(answer)
-    else:
-        common.show_members(answer)
+    text.show(answer, lambda body, page: page.members(body), common.show_members)
 
 
-def _verify_records(key: str | None, as_json: bool, after: str | None) -> bool:
+def _verify_records(key: str | None, after: str | None) -> bool:
+    """Check every version of KEY, or of all keys; print and return whether they hold."""
     from streams.protocols.sap.queries.knowledge import cached_versions
 
     keys: set[str] = set()
@@ -132,14 +193,35 @@ def _verify_records(key: str | None, as_json: bool, after: str | None) -> bool:
     if key is not None and not keys:
         raise NotFound(f"there is no answer under {key}")
     answer = {"keys": len(keys), "records": records, "firstBad": first_bad, "refused": refused}
-    if as_json:
-        common.show_json(answer)
-    else:
-        rendered = "none" if first_bad is None else _place_text(first_bad)
-        common.show_members({"keys": len(keys), "records": records, "first bad": rendered})
-        for row in refused:
-            common.echo(f"{_place_text(row)} is refused: {row['reason']}")
+    text.show(answer, _render_verified, _pipe_verified)
     return first_bad is None
+
+
+def _render_verified(answer: Any, page: text.Page) -> None:
+    first_bad = answer["firstBad"]
+    page.line(
+        page.check(first_bad is None),
+        f"{text.plural(answer['records'], 'record')} under {text.plural(answer['keys'], 'key')}"
+        + (" hold" if first_bad is None else ""),
+    )
+    if first_bad is not None:
+        page.line(page.joined("first bad:", *_place(first_bad, page), style="red"), indent=3)
+    for row in answer["refused"]:
+        reason = page.joined("refused:", page.plain(row["reason"]), style="red")
+        page.line(page.joined(*_place(row, page)), reason, indent=3)
+
+
+def _place(row: Mapping[str, Any], page: text.Page) -> list[Any]:
+    return [page.id(row["cacheKey"]), "version", page.plain(row["version"])]
+
+
+def _pipe_verified(answer: Any) -> None:
+    first_bad = answer["firstBad"]
+    rendered = "none" if first_bad is None else _place_text(first_bad)
+    members = {name: answer[name] for name in ("keys", "records")}
+    common.show_members({**members, "first bad": rendered})
+    for row in answer["refused"]:
+        common.echo(f"{_place_text(row)} is refused: {row['reason']}")
 
 
 def _place_text(row: Mapping[str, Any]) -> str:

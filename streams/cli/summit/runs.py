@@ -7,14 +7,17 @@ from typing import Any
 import click
 
 from streams.cli import common, lists, text
+from streams.cli.cells import Row
 from streams.cli.summit.agents import MAX_LIMIT
 from streams.cli.summit.common import SummitCommand
+from streams.cli.summit.states import ENDED_OTHERWISE, state_cell
 from streams.settings import Settings
 
 _TITLES = (
     *("runId", "kind", "agentId", "state", "reason", "tokens", "cost_usd", "elapsed_ms"),
     *("verificationStatus", "createdAt"),
 )
+_TEXT_TITLES = ("created", "run", "agent", "state", "tokens", "usd", "ms", "review")
 
 
 @click.command("runs", cls=SummitCommand)
@@ -36,8 +39,26 @@ def command(**params: Any) -> None:
 
 
 def _render(answer: Any, page: text.Page) -> None:
-    page.table(_TITLES, [_row(item) for item in answer["items"]])
+    page.table(_TEXT_TITLES, [_text_row(item, page) for item in answer["items"]])
     page.more(len(answer["items"]), answer["next"])
+
+
+def _text_row(run: Any, page: text.Page) -> Row:
+    """Return a row for people; why a run ended otherwise than completed stands below it."""
+    reason = run["reason"] if run["status"] in ENDED_OTHERWISE else None
+    return Row(
+        [
+            page.time(run["createdAt"]),
+            page.id(run["runId"]),
+            page.id(run["agentId"]),
+            state_cell(run["status"], page),
+            page.number(run["metrics"]["tokens"]),
+            page.number(run["metrics"]["cost_usd"]),
+            page.number(_elapsed_ms(run)),
+            page.plain(run["verificationStatus"]),
+        ],
+        note=page.message(reason, "red") if reason else None,
+    )
 
 
 def _pipe(answer: Any) -> None:
@@ -48,14 +69,15 @@ def _pipe(answer: Any) -> None:
 def _row(run: Any) -> tuple[str, ...]:
     ids = (run["runId"], run["kind"], run["agentId"], run["status"], run["reason"])
     metrics = run["metrics"]
-    figures = (metrics["tokens"], metrics["cost_usd"], _elapsed_ms(run))
+    elapsed_ms = _elapsed_ms(run)
+    figures = (metrics["tokens"], metrics["cost_usd"], "-" if elapsed_ms is None else elapsed_ms)
     return (*ids, *map(str, figures), run["verificationStatus"] or "-", run["createdAt"])
 
 
-def _elapsed_ms(run: Any) -> int | str:
+def _elapsed_ms(run: Any) -> int | None:
     from schemas.formats import parse_ms
 
     if run["finishedAt"] is None:
-        return "-"
+        return None
     finished_ms, created_ms = (parse_ms(run[name]) or 0 for name in ("finishedAt", "createdAt"))
     return finished_ms - created_ms

@@ -114,7 +114,7 @@ def check_lines(text: str, part: str = FORGED) -> None:
 )
 @pytest.mark.parametrize("form", ["", "--text", "--text --wide --local", "--json"])
 def test_answers(words: str, form: str) -> None:
-    if words.startswith(("query", "sap-cache")) or "--text" in words:
+    if words.startswith("query") or "--text" in words:
         form = ""
     result = CliRunner().invoke(main, [*words.split(), *form.split()])
     assert result.exit_code == 0, repr(result.exception)
