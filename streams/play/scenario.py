@@ -15,6 +15,7 @@ from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output, Record
+from streams.engine.scratch import scratch_parent
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.ingress.edges import EDGES, ingress_topic_of
 from streams.log.record_json import record_json
@@ -68,7 +69,7 @@ def open_scenario(
 ) -> Iterator[Scenario]:
     """Begin a run.  Raises SettingsError."""
     bind_files(settings)
-    with tempfile.TemporaryDirectory(prefix="headrace-play-") as folder:
+    with tempfile.TemporaryDirectory(prefix="headrace-play-", dir=scratch_parent()) as folder:
         scenario = Scenario(settings, Path(folder), processors)
         try:
             yield scenario

@@ -16,6 +16,7 @@ from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output, Record
+from streams.engine.scratch import scratch_parent
 from streams.ops.topics import create_topics
 from streams.protocols.commands import bind_files
 from streams.protocols.sap.cache import SapCacheProcessor
@@ -46,7 +47,7 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         bind_files(settings)
-        folder = Path(tempfile.mkdtemp(prefix="headrace-bus-"))
+        folder = Path(tempfile.mkdtemp(prefix="headrace-bus-", dir=scratch_parent()))
         self._clock = _Clock()
         self._log = MemoryLog(self._clock)
         create_topics(self._log, settings)
