@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+T = TypeVar("T")
 DEFAULT = 100
 _DIVISOR = 10
 _FEWEST = 4
@@ -19,6 +22,6 @@ def example_count(count: int) -> int:
     return max(_FEWEST, count // _DIVISOR) if _quick else count
 
 
-def run_size(whole: int, quick: int) -> int:
-    """Return one of two sizes of a history: that of the whole suite, or that of a quick run."""
+def run_size(whole: T, quick: T) -> T:
+    """Return one of two: how much the whole suite does, or how much a quick run does."""
     return quick if _quick else whole
