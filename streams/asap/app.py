@@ -6,7 +6,10 @@ from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 
 from schemas.asap import Manifest
+from streams.api.media import PROBLEM_TYPE
+from streams.api.problems import problem
 from streams.asap.auth import TokenValidator
+from streams.asap.body import BodyTooLarge, read_body
 from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dump_json
 from streams.asap.metrics import CONTENT_TYPE
 from streams.asap.registry import HandlerRegistry, create_default_registry
@@ -44,9 +47,12 @@ def create_app(
     @app.post(PATH)
     async def send(request: Request) -> Response:
         try:
-            body = await request.body()
+            body = await read_body(request)
         except ClientDisconnect:  # nobody reads the answer
             return Response(status_code=400)
+        except BodyTooLarge as exc:
+            refusal = problem(413, str(exc), "too_large")
+            return Response(dump_json(refusal.body), 413, media_type=PROBLEM_TYPE)
         reply = await server.answer(body, request.headers)
         return Response(reply.text(), headers=dict(reply.headers), media_type=_JSON)
 

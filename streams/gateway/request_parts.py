@@ -6,10 +6,11 @@ import asyncio
 
 from starlette.requests import Request
 
+from streams.api.json_values import bound_values, count_values
 from streams.api.media import JSON_TYPES, check_type
 from streams.api.problems import Response, problem
 from streams.api.route import Refused
-from streams.gateway.bodies import VALUE_BYTES, bound_values, count_values, take_memory
+from streams.gateway.bodies import VALUE_BYTES, take_memory
 from streams.gateway.limits import BODY_S
 
 

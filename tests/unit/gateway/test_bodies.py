@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.gateway.bodies import VALUE_BYTES, bound_values, count_values
+from streams.api.json_values import bound_values, count_values
+from streams.gateway.bodies import VALUE_BYTES
 from streams.settings import Settings
 from tests.unit.gateway.bench import GatewayBench
 
