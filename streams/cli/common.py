@@ -20,6 +20,7 @@ from streams.errors import StateLocked, UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
+    from streams.cli.gateway_client import NoGateway
     from streams.engine.kafka import KafkaLog
     from streams.engine.log import Log
     from streams.view_store.view import View
@@ -234,25 +235,39 @@ def ask(path: str, query: str, settings: Settings) -> Any:
     Raises the error of a problem: 404 is a negative answer, 422 wrong usage, 504 infrastructure;
     GatewayUnavailable when the gateway that the user named does not answer.
     """
+    from streams.cli.gateway_client import NoGateway
+
+    body = ask_gateway(path, query, settings)
+    return _ask_log(path, query, settings, body) if isinstance(body, NoGateway) else body
+
+
+def ask_gateway(path: str, query: str, settings: Settings) -> Any | NoGateway:
+    """Return the response body of a read route, if a gateway can be asked; errors as in `ask`."""
     from streams.cli import gateway_client
 
-    fresh = _with_fresh(query)
-    for choice in gateway_client.candidates(settings):
-        answer = gateway_client.get(choice, path, fresh, settings)
-        if answer is not None:
-            return _body_of(answer.status, answer.body)
-    return _ask_log(path, query, settings)
+    answer = gateway_client.ask(path, _with_fresh(query), settings)
+    return (
+        answer
+        if isinstance(answer, gateway_client.NoGateway)
+        else _body_of(answer.status, answer.body)
+    )
 
 
-def _ask_log(path: str, query: str, settings: Settings) -> Any:
+def _ask_log(path: str, query: str, settings: Settings, missing: NoGateway) -> Any:
     """Return the response body of a read route over an own view."""
     from streams.routes.handle import Routes
 
     started_s = time.monotonic()
     with connect(settings) as log, open_view(log, settings) as view:
-        echo(f"no gateway: read the log in {time.monotonic() - started_s:.1f} s", err=True)
+        echo(remark_of(missing, time.monotonic() - started_s), err=True)
         answer = Routes(view, log, settings, now_ms).handle("GET", path, query)
     return _body_of(answer.status, answer.body)
+
+
+def remark_of(missing: NoGateway, elapsed_s: float) -> str:
+    """Return what is said on stderr when the log is read instead of asking a gateway."""
+    why = f" could be asked ({missing.reason})" if missing.reason else ""
+    return f"no gateway{why}: read the log in {elapsed_s:.1f} s"
 
 
 def _body_of(status: int, body: Any) -> Any:

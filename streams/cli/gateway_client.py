@@ -39,6 +39,12 @@ class GatewayResponse(NamedTuple):
     body: Any
 
 
+class NoGateway(NamedTuple):
+    """No gateway was asked.  reason: why one that answers cannot be; empty if none answers."""
+
+    reason: str = ""
+
+
 def options(function: Any) -> Any:
     """Add `--gateway URL` and `--no-gateway`, which `candidates` reads."""
 
@@ -114,27 +120,38 @@ def _checked(url: str) -> str:
     return whole.rstrip("/")
 
 
-def get(choice: GatewayChoice, path: str, query: str, settings: Settings) -> GatewayResponse | None:
-    """Return the gateway's answer; None if none answers where one was only looked for.
+def ask(path: str, query: str, settings: Settings) -> GatewayResponse | NoGateway:
+    """Return the response of the first gateway that can be asked.
 
     Raises GatewayUnavailable if a named one does not answer as a gateway does.
     """
+    reasons = []
+    for choice in candidates(settings):
+        answer = _get(choice, path, query, settings)
+        if isinstance(answer, GatewayResponse):
+            return answer
+        reasons.append(answer.reason)
+    return NoGateway(next(filter(None, reasons), ""))
+
+
+def _get(
+    choice: GatewayChoice, path: str, query: str, settings: Settings
+) -> GatewayResponse | NoGateway:
     try:
         answer = _request(choice.url, path, query, settings)
     except (OSError, http.client.HTTPException, ValueError) as exc:
         if not choice.named:
-            return None
+            return NoGateway()
         raise GatewayUnavailable(f"no gateway answers at {choice.url}: {_reason(exc)}") from exc
-    if choice.named or _serves(answer, settings):
-        return answer
-    return None
+    hindrance = None if choice.named else _hindrance(answer, settings)
+    return answer if hindrance is None else NoGateway(f"{choice.url} {hindrance}")
 
 
-def _serves(answer: GatewayResponse, settings: Settings) -> bool:
-    """Return whether an unnamed gateway can answer: it is ready, and asks for no unset token."""
-    if answer.status == 401:
-        return settings.token is not None
-    return answer.status != 503
+def _hindrance(answer: GatewayResponse, settings: Settings) -> str | None:
+    """Return why an unnamed gateway cannot answer, None if it can."""
+    if answer.status == 401 and settings.token is None:
+        return "needs a token; set HEADRACE_TOKEN"
+    return "is not ready" if answer.status == 503 else None
 
 
 def _request(url: str, path: str, query: str, settings: Settings) -> GatewayResponse:

@@ -119,7 +119,7 @@ def _kind_of(name: str) -> str:
 
 _MESSAGES = ("message", "reason", "detail", "figures", "rules")
 _TIMES = ("at", "timestamp")
-_IDS = ("id", "node", "key", "fingerprint")
+_IDS = ("id", "node", "key", "cacheKey", "fingerprint")
 
 
 def _member(item: Any, path: str) -> Any:

@@ -32,7 +32,7 @@ from typing import Any
 import click
 
 from streams.cli import common
-from streams.cli.cells import Cell, Row, cut, lay_out
+from streams.cli.cells import GAP, Cell, Row, cut, lay_out
 from streams.errors import UsageError
 
 ID_CHARACTERS = 8
@@ -255,6 +255,17 @@ class Page:
             parts[-1] = cut(parts[-1], max(ID_CHARACTERS, self.width - used), self.ellipsis)
         spaced = [each for part in parts for each in (Cell("  "), part)][1:]
         self._print([Cell(" " * indent), *spaced])
+
+    def flow(self, *cells: Cell, indent: int = 0) -> None:
+        """Print parts two spaces apart, on more lines where one is too short for them."""
+        line: list[Cell] = []
+        for cell in cells:
+            used = indent + sum(part.width + GAP for part in line)
+            if line and self.width is not None and used + cell.width > self.width:
+                self.line(*line, indent=indent)
+                line = []
+            line.append(cell)
+        self.line(*line, indent=indent)
 
     def table(
         self, titles: Sequence[str], rows: Iterable[Row | Sequence[Cell | Any]], indent: int = 0

@@ -9,6 +9,10 @@ from streams.cli.cells import Cell, Row
 from streams.cli.text import Page
 
 Json = Mapping[str, Any]
+_TITLES = ("#", "time", "event", "states", "verdict", "rule", "cause")
+_NARROW_TITLES = ("#", "time", "event", "state", "verdict", "cause")
+_WIDE = 110
+"""The width from which a step has all of its columns."""
 _TIMES = (("started_at", "started"), ("ended_at", "ended"), ("due_at", "due"))
 
 
@@ -43,34 +47,56 @@ def _show_head(thing: Json, page: Page) -> None:
         if thing[member]
     ]
     if agents or where:
-        page.line(*agents, *where)
+        page.flow(*agents, *where)
     times = [
         page.joined(word, page.time(thing[member])) for member, word in _TIMES if thing[member]
     ]
     if times:
-        page.line(*times)
-    page.line(
+        page.flow(*times)
+    page.flow(
         page.joined("node", page.plain(thing["node"])), page.joined("api", page.plain(thing["api"]))
     )
 
 
 def _show_steps(steps: list[Json], page: Page) -> None:
-    rows = [
-        Row(
-            [
-                page.number(step["n"]),
-                page.time(step["at"]),
-                page.plain(step["event"]),
-                page.joined(page.plain(step["from"]), page.arrow, page.plain(step["to"])),
-                page.verdict(step["verdict"]),
-                page.plain(rule_beside(step)),
-                page.plain(step["cause"]),
-            ],
-            note=page.message(step["message"], "dim") if step["message"] else None,
-        )
-        for step in steps
-    ]
-    page.table(("#", "time", "event", "states", "verdict", "rule", "cause"), rows)
+    is_narrow = page.width is not None and page.width < _WIDE
+    titles = _NARROW_TITLES if is_narrow else _TITLES
+    page.table(
+        titles, [_narrow_step(each, page) if is_narrow else _step(each, page) for each in steps]
+    )
+
+
+def _step(step: Json, page: Page) -> Row:
+    return Row(
+        [
+            page.number(step["n"]),
+            page.time(step["at"]),
+            page.plain(step["event"]),
+            page.joined(page.plain(step["from"]), page.arrow, page.plain(step["to"])),
+            page.verdict(step["verdict"]),
+            page.plain(rule_beside(step)),
+            page.plain(step["cause"]),
+        ],
+        note=page.message(step["message"], "dim") if step["message"] else None,
+    )
+
+
+def _narrow_step(step: Json, page: Page) -> Row:
+    """Return a step with its rule below it, and without the state before, which is a line above."""
+    rule, message = rule_beside(step), step["message"]
+    if rule and not (message or "").startswith(rule):
+        message = f"{rule}: {message}" if message else rule
+    return Row(
+        [
+            page.number(step["n"]),
+            page.time(step["at"]),
+            page.message(step["event"]),
+            page.message(step["to"]),
+            page.verdict(step["verdict"]),
+            page.plain(step["cause"]),
+        ],
+        note=page.message(message, "dim") if message else None,
+    )
 
 
 def rule_beside(ruling: Json) -> str | None:
@@ -86,17 +112,7 @@ def show_verdict(verdict: Json, page: Page) -> None:
     page.line(page.plain("why", "bold"), page.verdict(verdict["verdict"]), rule, *fault)
     if verdict["message"]:
         page.line(page.message(verdict["message"]), indent=2)
-    checks = [
-        (
-            page.check(check["holds"]),
-            page.plain(check["name"]),
-            page.plain(check["value"]),
-            page.plain(check["bound"]),
-        )
-        for check in verdict["checks"]
-    ]
-    if checks:
-        page.table(("", "check", "value", "bound"), checks, indent=2)
+    _show_checks(verdict["checks"], page)
     errors = [
         (
             page.plain(each.get("rule")),
@@ -105,11 +121,28 @@ def show_verdict(verdict: Json, page: Page) -> None:
         )
         for each in verdict["errors"]
     ]
-    if errors:
+    if len(errors) > 1 or (errors and verdict["errors"][0].get("message") != verdict["message"]):
         page.table(("rule", "path", "message"), errors, indent=2)
-    if verdict["figures"] and not checks:
+    if verdict["figures"] and not verdict["checks"]:
         page.members(verdict["figures"], indent=2)
-    page.line(*_origin(verdict, page), indent=2)
+    page.flow(*_origin(verdict, page), indent=2)
+
+
+def _show_checks(checks: list[Json], page: Page) -> None:
+    """Print checks with their signs, and with values and bounds where any has one."""
+    measures = [
+        name for name in ("value", "bound") if any(check[name] is not None for check in checks)
+    ]
+    rows = [
+        (
+            page.check(check["holds"]),
+            page.plain(check["name"]),
+            *(page.plain(check[name]) for name in measures),
+        )
+        for check in checks
+    ]
+    if rows:
+        page.table(("", "check", *measures), rows, indent=2)
 
 
 def _origin(verdict: Json, page: Page) -> list[Cell]:

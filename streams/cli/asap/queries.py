@@ -8,6 +8,8 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common, lists, text
+from streams.cli.asked_things import ask_thing
+from streams.cli.thing_text import show_thing
 from streams.settings import Settings
 
 _STATUSES = click.Choice(
@@ -59,12 +61,25 @@ def show(id: str, after: str | None, as_of: str | None) -> None:
     Example:
       headrace asap show 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
+    if text.form() is text.Form.TEXT:
+        answer = ask_thing("asap:task", id, Settings.load(), after=after, as_of=as_of)
+        text.show(answer, _render_task)
+        return
     answer = _get(_task_path(id), after, as_of=as_of)
-    text.show(
-        answer,
-        lambda body, page: page.members(_flat(body)),
-        lambda body: common.show_members(_flat(body)),
-    )
+    text.show(answer, _render_task, lambda body: common.show_members(_flat(body)))
+
+
+def _render_task(thing: Any, page: text.Page) -> None:
+    show_thing(thing, page)
+    response = thing["details"]["response"]
+    if response is not None:
+        page.line()
+        page.line(
+            page.plain("response", "bold"),
+            page.id(response["id"]),
+            page.time(response["timestamp"]),
+        )
+        lists.show_member_lines(page, response["payload"], indent=2)
 
 
 def _flat(answer: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.sap.explanation_text import show_explanation
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -23,7 +24,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("task_id", metavar="[TASKID]", required=False)
 @click.option("--task", "task_file", type=_FILE, metavar="FILE", help="A file with an unsent task.")
 @click.option("--result", "result_file", type=_FILE, metavar="FILE", help="A result for that task.")
-@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
+@text.options
 @common.after_option
 @click.pass_context
 def command(
@@ -31,7 +32,6 @@ def command(
     task_id: str | None,
     task_file: Path | None,
     result_file: Path | None,
-    as_json: bool,
     after: str | None,
 ) -> None:
     """Explain the verdict on a task: every check in order, and the results of the constitution.
@@ -53,10 +53,7 @@ def command(
     else:
         assert task_file is not None
         answer = _explain_files([path for path in (task_file, result_file) if path is not None])
-    if as_json:
-        common.show_json(answer)
-    else:
-        _show(answer)
+    text.show(answer, show_explanation, _show)
     refused = [each for each in answer["commands"] if each["verdict"] == "rejected"]
     if task_file is not None and refused:
         ctx.exit(1)

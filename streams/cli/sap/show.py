@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from urllib.parse import quote
 
 import click
 
 from streams.cli import common, text
-from streams.errors import UsageError
+from streams.cli.asked_things import ask_thing, thing_path
+from streams.cli.thing_text import show_thing
+from streams.errors import NotFound, UsageError
 from streams.settings import Settings
 
+POLL_S = 0.5
 _LISTS = ("acks", "outcomes", "task")
 _TITLES = ("at", "kind", "status", "alignment", "rule", "cause")
 
@@ -48,31 +52,43 @@ def command(
     if as_of is not None and (after is not None or wait_s is not None):
         raise UsageError("--as-of looks back; leave --after and --wait out")
     settings = Settings.load()
-    if wait_s is None:
+    ended = wait_s is None or _wait(settings, task_id, after, wait_s)
+    if text.form() is text.Form.TEXT:
+        answer = ask_thing("sap:task", task_id, settings, after=after, as_of=as_of)
+        text.show(answer, show_thing)
+    else:
         query = common.query_of({"after": after, "as_of": as_of})
         answer = common.ask(f"/v1/sap/tasks/{quote(task_id, safe='')}", query, settings)
-        text.show(answer, _render, _pipe)
-        return
-    ended, answer = _wait(settings, task_id, after, wait_s)
-    text.show(answer, _render, _pipe)
+        text.show(answer, show_thing, _pipe)
     if not ended:
         common.echo(f"after {wait_s:g} s it is still {answer['state'] or 'unknown'}", err=True)
         ctx.exit(1)
 
 
-def _wait(settings: Settings, task_id: str, after: str | None, wait_s: float) -> tuple[bool, Any]:
-    """Return whether the task has ended in time, and its state."""
-    from streams.protocols.sap.queries.tasks import end_of, task, task_key
+def _wait(settings: Settings, task_id: str, after: str | None, wait_s: float) -> bool:
+    """Return whether a task has ended in time."""
+    from streams.cli.gateway_client import NoGateway
+
+    path, query = thing_path("sap:task", task_id), common.query_of({"after": after})
+    deadline_s = time.monotonic() + wait_s
+    while True:
+        try:
+            thing = common.ask_gateway(path, query, settings)
+        except NotFound:
+            thing = {"terminal": False}
+        if isinstance(thing, NoGateway):
+            return _wait_on_log(settings, task_id, after, deadline_s - time.monotonic())
+        if thing["terminal"] or time.monotonic() >= deadline_s:
+            return bool(thing["terminal"])
+        time.sleep(min(POLL_S, max(0.0, deadline_s - time.monotonic())))
+
+
+def _wait_on_log(settings: Settings, task_id: str, after: str | None, wait_s: float) -> bool:
+    """Follow the log, and return whether a task has ended in time."""
+    from streams.protocols.sap.queries.tasks import end_of, task_key
 
     with common.open_log_and_view(settings, after) as (_, view):
-        ended = common.step_until(view, lambda: end_of(view, task_key(task_id)) is not None, wait_s)
-        return ended, task(view, task_id)
-
-
-def _render(answer: Any, page: text.Page) -> None:
-    page.members({k: v for k, v in answer.items() if k not in _LISTS})
-    page.line()
-    page.table(_TITLES, [*map(_ack, answer["acks"]), *map(_outcome, answer["outcomes"])])
+        return common.step_until(view, lambda: end_of(view, task_key(task_id)) is not None, wait_s)
 
 
 def _pipe(answer: Any) -> None:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from streams.cli import common
-from streams.cli.summit.common import PENDING, REJECTED, SummitCommand, json_option
+from streams.cli import common, text
+from streams.cli.asked_things import ask_thing
+from streams.cli.summit.common import PENDING, REJECTED, SummitCommand
 from streams.cli.summit.rpc import show_query
+from streams.cli.summit.states import ENDED_OTHERWISE
+from streams.cli.thing_text import show_thing
+from streams.settings import Settings
+
+_COMPLETED = "completed"
+_PARTS = ("budget", "metrics", "verification", "error", "inputs", "output")
 
 
 @click.command("show", cls=SummitCommand)
 @click.argument("run")
-@json_option
-@common.after_option
+@text.options
+@common.read_options
 @click.pass_context
-def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -> None:
-    """Show the state of a run, as `agent.status` does; always JSON.
+def command(ctx: click.Context, /, run: str, after: str | None) -> None:
+    """Show the state of a run and its steps, in a pipe as JSON, as `agent.status` does.
 
     Exits with 0 when the run is completed, 1 when it ended otherwise or does not exist, 3 while it
     has not ended.
@@ -24,8 +33,29 @@ def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -
     Example:
       headrace summit show run-7f2
     """
-    from schemas.summit.words import COMPLETED, TERMINAL
+    if text.form() is text.Form.TEXT:
+        thing = ask_thing("summit:run", run, Settings.load(), after=after)
+        text.show(thing, _render)
+        status = thing["details"]["status"]
+    else:
+        status = show_query(ctx, "agent.status", after, runId=run)["status"]
+    if status != _COMPLETED:
+        ctx.exit(REJECTED if status in ENDED_OTHERWISE else PENDING)
 
-    status = show_query(ctx, "agent.status", after, runId=run)["status"]
-    if status != COMPLETED:
-        ctx.exit(REJECTED if status in TERMINAL else PENDING)
+
+def _render(thing: Any, page: text.Page) -> None:
+    show_thing(thing, page)
+    details = thing["details"]
+    for part in _PARTS:
+        value = details[part]
+        if value is not None:
+            page.line()
+            page.line(page.plain(part, "bold"))
+            _show_part(value, page)
+
+
+def _show_part(value: Any, page: text.Page) -> None:
+    if isinstance(value, dict):
+        page.members(value, indent=2)
+    else:
+        page.line(page.message(value), indent=2)

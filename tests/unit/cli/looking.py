@@ -33,6 +33,7 @@ def look_at(system: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(common, "open_log_and_view", looking)
     monkeypatch.setattr(common, "ask", ask)
+    monkeypatch.setattr(common, "ask_gateway", ask)
     monkeypatch.setattr(common, "now_ms", lambda: system.now)
 
 

@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import common, main
+from streams.cli.gateway_client import NoGateway
+from streams.settings import Settings
 from streams.settings.addresses import GatewayAddress, published
 from tests.unit.cli.stub_gateway import StubGateway
 
@@ -27,14 +29,25 @@ def _unused_port() -> int:
         return port
 
 
+@pytest.fixture
+def remarks() -> list[str]:
+    """What is said about gateways that were not asked."""
+    return []
+
+
 @pytest.fixture(autouse=True)
-def state_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state_dir(tmp_path: Path, remarks: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
     """A state directory without a gateway; a view of the log answers at once."""
     for name in [name for name in os.environ if name.startswith("HEADRACE_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HEADRACE_STATE_DIR", str(tmp_path))
     monkeypatch.setenv("HEADRACE_GATEWAY", f"127.0.0.1:{_unused_port()}")
-    monkeypatch.setattr(common, "_ask_log", lambda *_: FROM_LOG)
+
+    def ask_log(path: str, query: str, settings: Settings, missing: NoGateway) -> Any:
+        remarks.append(common.remark_of(missing, 1.84))
+        return FROM_LOG
+
+    monkeypatch.setattr(common, "_ask_log", ask_log)
     (tmp_path / "gateway").mkdir()
     return tmp_path
 
@@ -147,10 +160,28 @@ def test_problems_have_the_exit_codes_of_errors(
     assert result.stdout == ""
 
 
-def test_the_token_is_sent_and_one_that_is_missing_leaves_the_log(gateway: StubGateway) -> None:
+def test_the_token_is_sent_and_one_that_is_missing_leaves_the_log(
+    gateway: StubGateway, remarks: list[str]
+) -> None:
     assert source(ask(GATEWAY=gateway.address, TOKEN="hr_x")) == "gateway"
     gateway.refuse(401, "token_missing")
     assert source(ask(GATEWAY=gateway.address)) == "log"
     assert ask(GATEWAY=gateway.address, TOKEN="hr_x").exit_code == 1
     assert ask(URL=f"http://{gateway.address}").exit_code == 1
+    assert remarks == [
+        f"no gateway could be asked (http://{gateway.address} needs a token; set HEADRACE_TOKEN):"
+        " read the log in 1.8 s"
+    ]
     assert [token for _, token in gateway.requests] == ["Bearer hr_x", None, "Bearer hr_x", None]
+
+
+def test_why_no_gateway_was_asked(gateway: StubGateway, remarks: list[str]) -> None:
+    assert source(ask()) == "log"
+    assert source(ask("--no-gateway")) == "log"
+    gateway.refuse(503, "not_ready")
+    assert source(ask(GATEWAY=gateway.address)) == "log"
+    url = f"http://{gateway.address}"
+    assert remarks == [
+        *["no gateway: read the log in 1.8 s"] * 2,
+        f"no gateway could be asked ({url} is not ready): read the log in 1.8 s",
+    ]

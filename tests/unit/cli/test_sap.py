@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from streams.cli import common
+from streams.cli.gateway_client import NoGateway
 from tests.unit.cli.looking import look_at
 from tests.unit.cli.test_cli import run
 from tests.unit.protocols.sap.queries.stage import (
@@ -293,3 +295,18 @@ def test_refused_versions_are_listed(bench: Bench) -> None:
     assert json.loads(answer.stdout)["refused"] == [{**place, "reason": "not_stored"}]
     assert "is refused: not_stored" in run("sap-cache", "--verify").stdout
     assert "refused: not_stored" in run("sap-cache", KEY, "--versions").stdout
+
+
+def test_waiting_without_a_gateway(done: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common, "ask_gateway", lambda *_: NoGateway())
+    assert run("sap-task", task_id(1), "--wait", "5", "--text").exit_code == 0
+    done.send("sap.tasks", task(4))
+    late = run("sap-task", task_id(4), "--wait", "0", "--text")
+    assert (late.exit_code, "it is still QUEUED" in late.stderr) == (1, True)
+
+
+def test_a_task_of_which_everything_was_refused(bench: Bench) -> None:
+    bench.send("sap.results", result(task(5)))
+    text = run("sap-task", task_id(5), "--text")
+    assert text.exit_code == 0, text.output
+    assert "unknown_task" in text.stdout

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,15 @@ from tests.unit.routes.stories import Story, lines_of
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = os.environ.get("GOLDEN") == "write"
+TASK = "00000001-0d2c-4c1a-9b75-2a4b3b0b6c0a"
 CACHE_KEY = "@cache-key"
 COMMANDS: dict[str, tuple[str, str]] = {
     "sap-cache": ("sap-cache", f"sap cache {CACHE_KEY}"),
     "sap-cache-version": ("sap-cache", f"sap cache {CACHE_KEY} --version 1"),
+    "sap-explain": ("sap-tasks", f"sap explain {TASK}"),
+    "sap-show": ("sap-tasks", f"sap show {TASK}"),
+    "asap-show": ("asap-tasks", "asap show t1"),
+    "summit-show": ("summit-run", "summit show run-7f2"),
     "summit-runs": ("summit-run", "summit runs"),
     "summit-tree": ("summit-run", "summit tree run-7f2"),
 }
@@ -42,6 +48,17 @@ def stories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Stor
     yield played
     for story in played.values():
         story.scenario.close()
+
+
+def look_at_its_log(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands with an own view read the scenario's log."""
+    scenario = story.scenario
+
+    @contextmanager
+    def looking(settings: Settings, after: str | None = None) -> Iterator[tuple[Any, Any]]:
+        yield scenario.log, scenario._view
+
+    monkeypatch.setattr(common, "open_log_and_view", looking)
 
 
 def words_of(name: str, story: Story) -> list[str]:
@@ -61,6 +78,7 @@ def test_what_a_command_prints(
 ) -> None:
     story = stories[COMMANDS[name][0]]
     look_at_story(story, monkeypatch)
+    look_at_its_log(story, monkeypatch)
     monkeypatch.setattr(common, "now_ms", lambda: story.scenario.now)
     words = words_of(name, story)
     columns = 80 if form == "pipe" else int(form)
@@ -85,6 +103,7 @@ def test_texts_of_others_are_escaped(
         return hostile(body)
 
     monkeypatch.setattr(common, "ask", ask)
+    look_at_its_log(story, monkeypatch)
     printed = run_at(*words, *form)
     assert printed.exit_code == EXIT_CODES.get(name, 0), printed.output
     assert HOSTILE[0] in printed.stdout
