@@ -3,6 +3,7 @@
 # test      the quick tests, in ten minutes      test-all  every test, in an hour (TIER=chaos: one tier)
 # check     lint, types, layers, docs            bench     headrace beside its peers
 # browser   install Chromium for the tests of the console, where that is allowed
+# console   build the page of the console, with Node      console-check  compare it with its sources
 # lock      pin the requirements anew            clean     remove what was built, but not the state
 # audit     look the requirements up among known vulnerabilities, on the network
 #
@@ -23,7 +24,7 @@ PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: setup demo test test-all check audit bench browser lock clean
+.PHONY: setup demo test test-all check audit bench browser console console-check lock clean
 ifneq ($(shell $(BIN)/python -c '$(WHICH)' 2>/dev/null),$(shell $(PYTHON) -c '$(WHICH)' 2>/dev/null))
 .PHONY: $(READY)
 endif
@@ -74,6 +75,26 @@ browser:
 	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { test "$$(id -u)" = 0 \
 		&& apt-get install --yes --quiet=2 --no-install-recommends chromium; } \
 		|| echo "Chromium cannot be installed: the tests of the console are skipped"
+
+# The document lies where npm would not look, and Git neither.
+CONSOLE := streams/doors/console/assets
+DOCUMENT := node_modules/.openapi.json
+CHECKOUT := web/node_modules/.console
+
+console: setup
+	cd web && npm ci --no-audit --no-fund
+	$(BIN)/python -m streams.gateway.openapi > web/$(DOCUMENT)
+	cd web && npm run types -- $(DOCUMENT) && npm run lint && npm run check && npm test
+	cd web && npm run build && node scripts/finish.mjs ../$(CONSOLE) $(DOCUMENT)
+
+console-check: setup
+	cd web && npm ci --no-audit --no-fund
+	$(BIN)/python -m streams.gateway.openapi > web/$(DOCUMENT)
+	cd web && npm run types -- $(DOCUMENT) && npm run lint && npm run check && npm test
+	cd web && OUT=$(CURDIR)/$(CHECKOUT) npm run build
+	cd web && node scripts/finish.mjs $(CURDIR)/$(CHECKOUT) $(DOCUMENT)
+	git diff --exit-code -- web/src/api/schema.d.ts
+	diff --recursive $(CHECKOUT) $(CONSOLE)
 
 bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench

@@ -1,0 +1,123 @@
+import { api, queryOf, type Schemas } from "../api/client";
+import { useApi } from "../api/use_api";
+import { AsOf } from "../parts/as_of";
+import { State } from "../parts/chip";
+import { Envelope } from "../parts/envelope";
+import { NodeLink } from "../parts/link";
+import { MachineTab } from "../parts/machine";
+import { Page } from "../parts/page";
+import { ProofBadges } from "../parts/proof";
+import { Related } from "../parts/related";
+import { isStale, Loaded } from "../parts/states";
+import { Tabs } from "../parts/tabs";
+import { Text } from "../parts/text";
+import { Time } from "../parts/time";
+import { Timeline } from "../parts/timeline";
+import { Why } from "../parts/why";
+import { address, routeParameters, useUrl, writeQuery } from "../state/url";
+
+type Thing = Schemas["Thing"];
+
+/** One thing of any protocol, by its lineage node. */
+export default function ThingPage({ node }: { node: string }) {
+  const { query } = useUrl();
+  const parameters = routeParameters(query);
+  const search = writeQuery(parameters);
+  const path = `/v1/things/${encodeURIComponent(node)}`;
+  const load = (words: Record<string, string>) => (signal: AbortSignal) =>
+    api.GET("/v1/things/{node}", {
+      params: { path: { node }, query: queryOf<"/v1/things/{node}">(words) },
+      signal,
+    });
+  const thing = useApi(path + search, load(parameters));
+  const { as_of: asOf, ...present } = parameters;
+  const whole = useApi(asOf ? `${path}${writeQuery(present)} whole` : null, load(present));
+  return (
+    <Page
+      name="thing"
+      title={thing.data?.title ?? node}
+      asOf={asOf}
+      stale={isStale(thing)}
+      beside={thing.data && <State value={thing.data.state} />}
+      source={{ path: path + search, command: command(node, asOf) }}
+    >
+      <Loaded query={thing}>
+        {(data) => <Content thing={data} steps={(whole.data ?? data).steps} asOf={asOf} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function command(node: string, asOf: string | undefined): string {
+  return asOf ? `headrace show ${node} --as-of ${asOf}` : `headrace show ${node}`;
+}
+
+interface ContentProps {
+  thing: Thing;
+  /** All steps, also those after the point that is shown. */
+  steps: Thing["steps"];
+  asOf: string | undefined;
+}
+
+function Content({ thing, steps, asOf }: ContentProps) {
+  const fact = thing.verdicts.find((each) => each.fact !== null)?.fact ?? lastFact(thing);
+  return (
+    <>
+      <Facts thing={thing} />
+      {fact && <ProofBadges position={fact} key={fact} />}
+      <AsOf steps={steps} asOf={asOf} thing={thing} />
+      <Tabs
+        label="Views of this thing"
+        tabs={[
+          { name: "timeline", label: "Timeline", render: () => <Timeline thing={thing} /> },
+          { name: "machine", label: "State machine", render: () => <MachineTab thing={thing} /> },
+          { name: "why", label: "Why", render: () => <Why thing={thing} /> },
+          { name: "envelope", label: "Envelope", render: () => <Envelope thing={thing} /> },
+          {
+            name: "related",
+            label: "Related",
+            count: thing.links.length,
+            render: () => <Related thing={thing} />,
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+function lastFact(thing: Thing): string | null {
+  return thing.steps.findLast((each) => each.fact !== null)?.fact ?? null;
+}
+
+function Facts({ thing }: { thing: Thing }) {
+  return (
+    <p class="about">
+      <span class="muted">{thing.kind}</span>
+      {thing.agents.map((agent) => (
+        <span key={`${agent.role} ${agent.id}`}>
+          <span class="muted">{agent.role}</span>{" "}
+          <a href={address(["verdicts"], { agent: agent.id })}>
+            <Text value={agent.id} code />
+          </a>
+        </span>
+      ))}
+      {thing.session_id && (
+        <span>
+          <span class="muted">session</span> <Text value={thing.session_id} code />
+        </span>
+      )}
+      {thing.trace && (
+        <span>
+          <span class="muted">trace</span>{" "}
+          <NodeLink node={`trace:${thing.trace}`} label={thing.trace} />
+        </span>
+      )}
+      {thing.due_at && (
+        <span>
+          <span class="muted">due</span> <Time at={thing.due_at} />
+        </span>
+      )}
+      <a href={address(["lineage"], { node: thing.node })}>Lineage</a>
+    </p>
+  );
+}

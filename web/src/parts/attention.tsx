@@ -1,0 +1,79 @@
+import { api, type Schemas } from "../api/client";
+import { useApi } from "../api/use_api";
+import { writeSpan } from "../state/clock";
+import { address, thingAddress } from "../state/url";
+import { plain } from "./text";
+
+type Overview = Schemas["Overview"];
+type Audit = Schemas["Audit"];
+
+export interface Matter {
+  key: string;
+  text: string;
+  href: string;
+}
+
+const MOST_RECORDS = 1000;
+const MOST_SECONDS = 30;
+
+const plural = (count: number, word: string): string =>
+  `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+/** List what an operator should look at.  A fixed list: letters, decay, escalations, lag, audit. */
+export function listMatters(data: Overview, audit: Audit | undefined, time: number): Matter[] {
+  const letters = data.dead_letters
+    .filter((each) => each.count > 0)
+    .map((each) => ({
+      key: `letters ${each.topic}`,
+      text: `${plural(each.count, "open dead letter")} in ${each.topic}`,
+      href: address(["dead-letters"], { topic: each.topic }),
+    }));
+  const decayed = data.decayed.map((each) => ({
+    key: `decayed ${each}`,
+    text: `protocol ${each} decayed`,
+    href: thingAddress(`apc:protocol:${each}`),
+  }));
+  const escalations =
+    data.escalations === 0
+      ? []
+      : [
+          {
+            key: "escalations",
+            text: `${plural(data.escalations, "escalation")} in this window`,
+            href: address(["saop"], { tab: "escalations" }),
+          },
+        ];
+  const behind = data.lag.processors
+    .filter((each) => each.records > MOST_RECORDS || (each.oldest_s ?? 0) > MOST_SECONDS)
+    .map((each) => ({
+      key: `behind ${each.name}`,
+      text: `processor ${each.name} is ${plural(each.records, "record")} behind`,
+      href: address(["log"]),
+    }));
+  return [...letters, ...decayed, ...escalations, ...behind, ...listUnsealed(audit, time)];
+}
+
+/** Facts that no checkpoint covers, where checkpoints are written. */
+function listUnsealed(audit: Audit | undefined, time: number): Matter[] {
+  const written = audit?.partitions.filter((each) => each.sealed_at !== null) ?? [];
+  const count = written.reduce((sum, each) => sum + each.unsealed, 0);
+  if (count === 0) return [];
+  const since = Math.min(...written.map((each) => Date.parse(each.sealed_at ?? "")));
+  const text = `${plural(count, "fact")} not sealed for ${writeSpan(Math.max(0, time - since))}`;
+  return [{ key: "unsealed", text, href: address(["audit"]) }];
+}
+
+export function Attention({ data }: { data: Overview }) {
+  const audit = useApi("/v1/audit", (signal) => api.GET("/v1/audit", { signal }));
+  const matters = listMatters(data, audit.data, Date.parse(data.to));
+  return (
+    <ul class="lines matters" data-figure="decayed" data-value={data.decayed.length}>
+      {matters.length === 0 && <li class="empty">Nothing.</li>}
+      {matters.map((each) => (
+        <li key={each.key}>
+          <a href={each.href}>{plain(each.text)}</a>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,93 @@
+import { useState } from "preact/hooks";
+import type { Problem } from "../api/client";
+import { useUrl } from "../state/url";
+import { Icon } from "./icons";
+import { Text } from "./text";
+
+/** A filter of a list: a parameter of its route. */
+export interface Filter {
+  name: string;
+  label: string;
+  /** The values to choose from; without them it is a text. */
+  values?: readonly string[];
+}
+
+interface Props {
+  filters: readonly Filter[];
+  problem: Problem | undefined;
+}
+
+/** The filters of a list as chips, and a field for text.  All of it stands in the address. */
+export function FilterBar({ filters, problem }: Props) {
+  const { query, change } = useUrl();
+  const active = filters.filter((each) => query[each.name]);
+  return (
+    <search class="filters">
+      {active.map((filter) => (
+        <span class={problem?.path === filter.name ? "chip refused" : "chip"} key={filter.name}>
+          <span class="muted">{filter.label}</span> <Text value={query[filter.name] ?? ""} code />
+          <button
+            type="button"
+            class="bare"
+            aria-label={`Clear ${filter.label}`}
+            onClick={() => change({ [filter.name]: undefined })}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      ))}
+      {filters
+        .filter((each) => !query[each.name])
+        .map((filter) => (
+          <FilterField
+            filter={filter}
+            key={filter.name}
+            onValue={(value) => change({ [filter.name]: value }, false)}
+          />
+        ))}
+      <input
+        class="text"
+        type="search"
+        aria-label="Text in the rows"
+        placeholder="text in the rows"
+        value={query["q"] ?? ""}
+        onInput={(event) => change({ q: event.currentTarget.value })}
+      />
+    </search>
+  );
+}
+
+function FilterField({ filter, onValue }: { filter: Filter; onValue: (value: string) => void }) {
+  const [text, setText] = useState("");
+  if (filter.values) {
+    return (
+      <select
+        aria-label={filter.label}
+        value=""
+        onChange={(event) => onValue(event.currentTarget.value)}
+      >
+        <option value="">{filter.label}</option>
+        {filter.values.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    );
+  }
+  return (
+    <form
+      class="inline"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text !== "") onValue(text);
+      }}
+    >
+      <input
+        aria-label={filter.label}
+        placeholder={filter.label}
+        size={Math.max(8, filter.label.length)}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+    </form>
+  );
+}

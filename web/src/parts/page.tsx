@@ -1,0 +1,41 @@
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { CopyMenu, type Source } from "./copy";
+import { SaveView } from "./save_view";
+import { plain } from "./text";
+
+interface Props {
+  name: string;
+  title: string;
+  /** What stands beside the heading. */
+  beside?: ComponentChildren;
+  source?: Source;
+  stale?: boolean;
+  asOf?: string | undefined;
+  children: ComponentChildren;
+}
+
+/** The frame of every page: one heading, and how to copy what it shows. */
+export function Page({ name, title, beside, source, stale, asOf, children }: Props) {
+  useEffect(() => {
+    document.title = `${plain(title)} · headrace`;
+  }, [title]);
+  return (
+    <main
+      id="main"
+      tabIndex={-1}
+      data-page={name}
+      data-stale={stale ? "true" : undefined}
+      data-as-of={asOf}
+    >
+      <header class="heading">
+        <h1>{plain(title)}</h1>
+        {beside}
+        <span class="space" />
+        {source && <SaveView title={title} />}
+        {source && <CopyMenu source={source} />}
+      </header>
+      {children}
+    </main>
+  );
+}

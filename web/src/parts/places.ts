@@ -1,0 +1,31 @@
+import type { IconName } from "./icons";
+
+/** A page that the rail names. */
+export interface Place {
+  name: string;
+  label: string;
+  segments: readonly string[];
+  icon: IconName;
+  /** The first of a group. */
+  begins?: boolean;
+}
+
+const place = (name: string, label: string, icon: IconName, begins = false): Place => ({
+  name,
+  label,
+  segments: name === "overview" ? [] : [name],
+  icon,
+  begins,
+});
+
+export const PLACES: readonly Place[] = [
+  place("overview", "Overview", "overview"),
+  place("verdicts", "Refusals", "refusals"),
+  place("agents", "Agents", "agents"),
+  place("apc", "APC", "apc", true),
+  place("sap", "SAP", "sap"),
+  place("asap", "ASAP", "asap"),
+  place("summit", "Summit", "summit"),
+  place("saop", "SAOP", "saop"),
+  place("log", "Log", "log", true),
+];

@@ -1,0 +1,93 @@
+import { useState } from "preact/hooks";
+import { api, type Schemas } from "../api/client";
+import { useApi } from "../api/use_api";
+import { splitPosition } from "../state/url";
+import { Text } from "./text";
+import { Time } from "./time";
+
+type Proof = Schemas["Proof"];
+
+export interface Level {
+  name: string;
+  /** null: it was not checked, or there is nothing to check. */
+  holds: boolean | null;
+  word: string;
+  detail: string;
+}
+
+const REDERIVED = {
+  holds: { holds: true, word: "derived again" },
+  differs: { holds: false, word: "derived otherwise" },
+  not_derivable: { holds: null, word: "not derivable" },
+} as const;
+
+function describeSeal(sealed: Proof["sealed"]): Level {
+  if (sealed === null) {
+    return { name: "sealed", holds: null, word: "not sealed", detail: "No checkpoint covers it." };
+  }
+  const failed = sealed.signature === "invalid" || sealed.records === "differ";
+  const checked = sealed.signature === "valid" && sealed.records === "match";
+  return {
+    name: "sealed",
+    holds: failed ? false : checked ? true : null,
+    word: failed ? "seal is broken" : checked ? "sealed" : "sealed, not checked",
+    detail:
+      `Checkpoint ${sealed.sequence} covers ${sealed.from} to ${sealed.to}; key ${sealed.key_id};` +
+      ` signature ${sealed.signature}; records ${sealed.records}.`,
+  };
+}
+
+/** List what proves a fact, level by level. */
+export function listLevels(proof: Proof): Level[] {
+  const { outcome, detail } = proof.rederived;
+  return [
+    {
+      name: "recorded",
+      holds: proof.recorded,
+      word: proof.recorded ? "recorded" : "not recorded",
+      detail: `The record ${proof.position} is ${proof.recorded ? "" : "not "}on the log.`,
+    },
+    { name: "rederived", ...REDERIVED[outcome], detail },
+    describeSeal(proof.sealed),
+  ];
+}
+
+const sign = (holds: boolean | null): string => (holds === null ? "–" : holds ? "✔" : "✖");
+
+/** A badge per level of proof of a fact, each explained on click. */
+export function ProofBadges({ position }: { position: string }) {
+  const [shownLevel, setShownLevel] = useState<string | null>(null);
+  const path = splitPosition(position);
+  const proof = useApi(
+    `proof ${position}`,
+    (signal) =>
+      api.GET("/v1/records/{topic}/{partition}/{offset}/proof", { params: { path }, signal }),
+    false,
+  );
+  if (!proof.data) return null;
+  const levels = listLevels(proof.data);
+  const level = levels.find((each) => each.name === shownLevel);
+  return (
+    <section class="proof" aria-label="Proof">
+      {levels.map((each) => (
+        <button
+          type="button"
+          key={each.name}
+          class="badge"
+          data-proof={each.name}
+          data-holds={each.holds === null ? "absent" : String(each.holds)}
+          aria-expanded={each.name === shownLevel}
+          onClick={() => setShownLevel(each.name === shownLevel ? null : each.name)}
+        >
+          <span aria-hidden="true">{sign(each.holds)}</span> {each.word}
+        </button>
+      ))}
+      {level && (
+        <p class="muted">
+          <Text value={level.detail} />{" "}
+          {level.name === "sealed" && <Time at={proof.data.sealed?.at} />}
+        </p>
+      )}
+    </section>
+  );
+}

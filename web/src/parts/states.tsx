@@ -1,0 +1,85 @@
+import type { ComponentChildren } from "preact";
+import type { Problem } from "../api/client";
+import { isPassing } from "../api/poll";
+import type { Query } from "../api/use_api";
+import { now, writeSpan } from "../state/clock";
+import { address } from "../state/url";
+import { Text } from "./text";
+
+const ADVICE: Record<string, string> = {
+  token_missing: "Sign in with a token that has the role reader.",
+  token_unknown: "The session has ended. Sign in again.",
+  role_missing: "Ask an operator for a token with this role.",
+  node_unknown: "Look for another id with Ctrl K.",
+  gateway_unreachable: "See whether the gateway runs: headrace doctor.",
+};
+
+/** An error: its code, what it says, what to do. */
+export function ErrorBox({ problem, retry }: { problem: Problem; retry?: () => void }) {
+  const advice = ADVICE[problem.code];
+  return (
+    <div class="error" role="alert" data-code={problem.code}>
+      <p>
+        <strong>
+          <Text value={problem.code} code />
+        </strong>{" "}
+        <Text value={problem.detail} />
+      </p>
+      {advice && <p class="muted">{advice}</p>}
+      <p class="actions">
+        {problem.status === 401 && <a href={signInAddress()}>Sign in</a>}
+        {retry && (
+          <button type="button" onClick={retry}>
+            Retry
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** The page of signing in, which leads back here. */
+export function signInAddress(): string {
+  return address(["sign-in"], { next: location.pathname + location.search });
+}
+
+export function Loading() {
+  return (
+    <p class="loading" aria-busy="true">
+      Loading…
+    </p>
+  );
+}
+
+/** What would be here, and how it comes here. */
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+export function StaleNote({ at }: { at: number }) {
+  return (
+    <p class="stale" role="status">
+      The gateway does not answer. This is what it said {writeSpan(Math.max(0, now.value - at))}{" "}
+      ago.
+    </p>
+  );
+}
+
+export function isStale<T>(query: Query<T>): boolean {
+  return query.data !== undefined && query.problem !== undefined && isPassing(query.problem);
+}
+
+/** Show the data of a query, or in its place that it loads or failed. */
+export function Loaded<T>(props: { query: Query<T>; children: (data: T) => ComponentChildren }) {
+  const { query, children } = props;
+  if (query.data !== undefined) {
+    return (
+      <>
+        {isStale(query) && query.at !== undefined && <StaleNote at={query.at} />}
+        {children(query.data)}
+      </>
+    );
+  }
+  if (query.problem) return <ErrorBox problem={query.problem} retry={query.reload} />;
+  return <Loading />;
+}

@@ -1,0 +1,126 @@
+import { useState } from "preact/hooks";
+import type { Schemas } from "../api/client";
+import { writeSpan } from "../state/clock";
+import { State, Verdict } from "./chip";
+import { NodeLink, PositionLink } from "./link";
+import { Empty } from "./states";
+import { Text } from "./text";
+import { Time } from "./time";
+import { gapHeight, listGaps } from "./time_axis";
+
+type Thing = Schemas["Thing"];
+type Step = Thing["steps"][number];
+
+/** What happened to a thing, step by step, with its children and answers. */
+export function Timeline({ thing }: { thing: Thing }) {
+  const [text, setText] = useState("");
+  const [only, setOnly] = useState(false);
+  const matches = (step: Step): boolean =>
+    text === "" || JSON.stringify(step).toLowerCase().includes(text.toLowerCase());
+  const steps = only ? thing.steps.filter(matches) : thing.steps;
+  const gaps = listGaps(steps.map((each) => Date.parse(each.at)));
+  if (thing.steps.length === 0) return <Empty>Nothing has happened to it yet.</Empty>;
+  return (
+    <>
+      <search class="filters">
+        <input
+          type="search"
+          class="text"
+          aria-label="Text in the steps"
+          placeholder="text in the steps"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <label>
+          <input
+            type="checkbox"
+            checked={only}
+            onInput={(event) => setOnly(event.currentTarget.checked)}
+          />{" "}
+          matches only
+        </label>
+      </search>
+      <ol class="timeline">
+        {steps.map((step, index) => (
+          <TimelineStep
+            key={step.n}
+            step={step}
+            gap={gaps[index] ?? 0}
+            faint={text !== "" && !matches(step)}
+          />
+        ))}
+      </ol>
+      {thing.next !== null && <p class="muted">More steps follow; the API has them by cursor.</p>}
+      <Children thing={thing} />
+    </>
+  );
+}
+
+interface StepProps {
+  step: Step;
+  /** The milliseconds since the step before. */
+  gap: number;
+  faint: boolean;
+}
+
+function TimelineStep({ step, gap, faint }: StepProps) {
+  const { height, isFolded } = gapHeight(gap);
+  return (
+    <li data-step={step.n} class={faint ? "faint" : undefined}>
+      {height > 0 && (
+        <span class="gap" style={{ height: `${height}px` }}>
+          {isFolded && <span class="muted">⋯ {writeSpan(gap)}</span>}
+        </span>
+      )}
+      <div class="row">
+        <Time at={step.at} />
+        <span class="dot" data-dot={step.verdict ?? "none"} aria-hidden="true" />
+        <div>
+          <strong>
+            <Text value={step.event ?? "–"} code />
+          </strong>{" "}
+          {step.from !== step.to && (
+            <>
+              <State value={step.from} /> →{" "}
+            </>
+          )}
+          <State value={step.to} /> <Verdict verdict={step.verdict} rule={step.rule} />
+          {step.message && (
+            <div class="reason">
+              <Text value={step.message} />
+            </div>
+          )}
+        </div>
+        <span class="origin">
+          <PositionLink position={step.cause ?? step.fact} />
+          {step.principal && (
+            <span class="muted">
+              by <Text value={step.principal} code />
+            </span>
+          )}
+        </span>
+      </div>
+    </li>
+  );
+}
+
+const INSIDE = new Set(["child_of", "answers", "part_of"]);
+
+function Children({ thing }: { thing: Thing }) {
+  const children = thing.links.filter(
+    (each) => each.direction === "in" && INSIDE.has(each.relation),
+  );
+  if (children.length === 0) return null;
+  return (
+    <>
+      <h2>Children and answers</h2>
+      <ul class="lines">
+        {children.map((each) => (
+          <li key={`${each.relation} ${each.node}`}>
+            <span class="muted">{each.relation}</span> <NodeLink node={each.node} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

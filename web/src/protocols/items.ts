@@ -1,0 +1,8 @@
+import type { paths } from "../api/schema";
+
+/** A row of a list, as its route's answer describes it. */
+export type Items<P extends keyof paths> = paths[P] extends {
+  get: { responses: { 200: { content: { "application/json": { items: (infer Row)[] } } } } };
+}
+  ? Row
+  : never;

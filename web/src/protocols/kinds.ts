@@ -1,0 +1,8 @@
+/** The list that shows the open things of a kind, and its filter of the state. */
+export const LISTS_OF_KINDS: Readonly<Record<string, { tab: string; state: string }>> = {
+  "apc:packet": { tab: "packets", state: "state" },
+  "sap:task": { tab: "tasks", state: "state" },
+  "asap:task": { tab: "tasks", state: "status" },
+  "summit:run": { tab: "runs", state: "state" },
+  "saop:task": { tab: "tasks", state: "state" },
+};

@@ -1,0 +1,91 @@
+import { api, queryOf, type Schemas } from "../api/client";
+import type { ListSpec } from "../parts/list";
+import {
+  column,
+  countColumn,
+  nodeColumn,
+  nodePart,
+  positionColumn,
+  stateColumn,
+  textColumn,
+  timeColumn,
+} from "./cells";
+import { defineList, type ProtocolList } from "./define";
+import type { Items } from "./items";
+
+type Run = Schemas["SummitRuns"]["items"][number];
+type Agent = Items<"/v1/summit/agents">;
+
+const dollars = (usd: number | string | undefined): string => (usd === undefined ? "–" : `$${usd}`);
+
+const runs: ListSpec<Run> = {
+  tab: "runs",
+  label: "Runs",
+  path: "/v1/summit/runs",
+  command: "headrace summit runs",
+  empty: "No agent was called yet.",
+  load: (query, signal) =>
+    api.GET("/v1/summit/runs", {
+      params: { query: queryOf<"/v1/summit/runs">(query) },
+      ...(signal && { signal }),
+    }),
+  rowKey: (row) => row.runId,
+  filters: [
+    {
+      name: "state",
+      label: "state",
+      values: ["queued", "running", "completed", "failed", "cancelled", "budget_exceeded"],
+    },
+    { name: "kind", label: "kind", values: ["invoke", "tool"] },
+    { name: "agentId", label: "agent" },
+    { name: "caller", label: "caller" },
+    { name: "parentRunId", label: "parent" },
+    { name: "traceId", label: "trace" },
+  ],
+  columns: [
+    timeColumn("created", (row) => row.createdAt),
+    nodeColumn("run", (row) => ({ node: `summit:run:${nodePart(row.runId)}`, label: row.runId })),
+    stateColumn("state", (row) => row.status),
+    textColumn("agent", (row) => row.agentId),
+    textColumn("tool", (row) => row.toolName),
+    textColumn("verification", (row) => row.verificationStatus),
+    countColumn("tokens", (row) => row.metrics.tokens),
+    { label: "cost", number: true, cell: (row) => dollars(row.metrics.cost_usd) },
+    textColumn("message", (row) => row.message, true),
+    timeColumn("due", (row) => row.dueAt),
+  ],
+};
+
+const agents: ListSpec<Agent> = {
+  tab: "agents",
+  label: "Agents",
+  path: "/v1/summit/agents",
+  command: "headrace summit agents",
+  empty: "No agent is registered. `headrace summit register FILE` registers one.",
+  load: (query, signal) =>
+    api.GET("/v1/summit/agents", {
+      params: { query: queryOf<"/v1/summit/agents">(query) },
+      ...(signal && { signal }),
+    }),
+  rowKey: (row) => row.agentId,
+  filters: [
+    { name: "state", label: "state", values: ["registered", "withdrawn"] },
+    { name: "role", label: "role" },
+    { name: "capability", label: "capability" },
+  ],
+  columns: [
+    nodeColumn("agent", (row) => ({
+      node: `summit:manifest:${nodePart(row.agentId)}/${nodePart(row.version)}`,
+      label: row.agentId,
+    })),
+    textColumn("version", (row) => row.version),
+    stateColumn("state", (row) => row.state),
+    textColumn("role", (row) => row.manifest.spec.role),
+    textColumn("capabilities", (row) => row.manifest.spec.capabilities.join(", ")),
+    column("tools", (row) => row.manifest.spec.tools.map((each) => each.name).join(", "), true),
+    positionColumn("manifest", (row) => row.position),
+    timeColumn("registered", (row) => row.at),
+  ],
+};
+
+export const SUMMIT: readonly ProtocolList[] = [defineList(runs), defineList(agents)];

@@ -1,0 +1,62 @@
+import { useLocation } from "preact-iso";
+
+export const ROOT = "/console";
+
+export type Parameters = Readonly<Record<string, string | undefined>>;
+
+/** Write a query with the members in order of name, without those that are empty. */
+export function writeQuery(parameters: Parameters): string {
+  const search = new URLSearchParams();
+  for (const name of Object.keys(parameters).sort()) {
+    const value = parameters[name];
+    if (value !== undefined && value !== "") search.append(name, value);
+  }
+  const text = search.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+/** The address of a page of the console.  segments: each is encoded. */
+export function address(segments: readonly string[], parameters: Parameters = {}): string {
+  const path = segments.map((each) => `/${encodeURIComponent(each)}`).join("");
+  return `${ROOT}${path === "" ? "/" : path}${writeQuery(parameters)}`;
+}
+
+export const thingAddress = (node: string, parameters?: Parameters): string =>
+  address(["things", node], parameters);
+
+/** The address of a record.  position: `topic/partition/offset`. */
+export const recordAddress = (position: string): string =>
+  address(["records", ...position.split("/")]);
+
+/** Take the parameters of a page that its route has too: without those of the page itself. */
+export function routeParameters(query: Parameters): Record<string, string> {
+  const { tab: _tab, q: _q, ...rest } = query;
+  return Object.fromEntries(
+    Object.entries(rest).filter((entry): entry is [string, string] => Boolean(entry[1])),
+  );
+}
+
+export interface Url {
+  path: string;
+  query: Parameters;
+  /** Change some parameters; undefined removes one.  The other ones stay. */
+  change: (changes: Parameters, replace?: boolean) => void;
+  go: (href: string) => void;
+}
+
+export function useUrl(): Url {
+  const { path, query, route } = useLocation();
+  const change = (changes: Parameters, replace = true): void =>
+    route(path + writeQuery({ ...query, ...changes }), replace);
+  return { path, query, change, go: (href) => route(href) };
+}
+
+/** Split a position into the parts of its route. */
+export function splitPosition(position: string): {
+  topic: string;
+  partition: string;
+  offset: string;
+} {
+  const [topic = "", partition = "", offset = ""] = position.split("/");
+  return { topic, partition, offset };
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import { listStops, stopIndex } from "../src/parts/as_of";
+import { quote } from "../src/parts/copy";
+import { writeScalar } from "../src/parts/json";
+import { mergeRows } from "../src/parts/list";
+import { layOut } from "../src/parts/machine_layout";
+import { drawnEdges, findPath, nextEdges } from "../src/parts/machine_path";
+import { listLevels } from "../src/parts/proof";
+import { addSeries, share } from "../src/parts/tiles";
+import { gapHeight, listGaps } from "../src/parts/time_axis";
+import { writeSpan, writeTime } from "../src/state/clock";
+
+const step = (n: number, from: string | null, to: string, fact: string | null) => ({
+  n,
+  at: "2026-01-01T00:00:00.000Z",
+  event: "move",
+  from,
+  to,
+  verdict: "accepted",
+  rule: null,
+  message: null,
+  cause: null,
+  fact,
+  principal: null,
+});
+
+describe("figures", () => {
+  const series = [
+    { protocol: "apc", verdict: "accepted" as const, counts: [1, 2] },
+    { protocol: "sap", verdict: "rejected" as const, counts: [10, 20] },
+    { protocol: "sap", verdict: "none" as const, counts: [100, 200] },
+  ];
+
+  it("add the counts of some verdicts, step by step", () => {
+    expect(addSeries(series, ["accepted", "rejected"])).toEqual([11, 22]);
+    expect(addSeries([], ["accepted"])).toEqual([]);
+  });
+
+  it("are shares of a whole", () => {
+    expect([share(1, 3), share(1, 200), share(1, 0)]).toEqual(["33 %", "0.5 %", ""]);
+  });
+});
+
+describe("times", () => {
+  it("have milliseconds, and the date on another day", () => {
+    const today = Date.UTC(2026, 0, 2, 12);
+    expect(writeTime(Date.UTC(2026, 0, 2, 3, 4, 5, 6), false, today)).toBe("03:04:05.006");
+    expect(writeTime(Date.UTC(2026, 0, 1, 3), false, today)).toBe("2026-01-01 03:00:00.000");
+  });
+
+  it("have spans in their largest unit", () => {
+    expect([12, 2400, 90_000, 10_800_000].map(writeSpan)).toEqual([
+      "12 ms",
+      "2.4 s",
+      "1.5 min",
+      "3 h",
+    ]);
+  });
+});
+
+describe("the time axis", () => {
+  it("fits whatever it spans", () => {
+    expect(listGaps([5, 7, 7, 6])).toEqual([0, 2, 0, 0]);
+    expect(gapHeight(0).height).toBe(0);
+    expect(gapHeight(1000).height).toBeGreaterThan(gapHeight(10).height);
+    expect(gapHeight(86_400_000 * 365)).toEqual({ height: 26, isFolded: true });
+  });
+});
+
+describe("stops of the slider", () => {
+  const steps = [
+    step(1, null, "A", "t/0/1"),
+    step(2, "A", "B", "t/0/1"),
+    step(3, "B", "C", "t/0/2"),
+  ];
+
+  it("are one for each fact, at its last step", () => {
+    expect(listStops(steps).map((each) => each.n)).toEqual([2, 3]);
+  });
+
+  it("are now without a position, or with one that is none of them", () => {
+    const stops = listStops(steps);
+    expect(stopIndex(stops, "t/0/1")).toBe(0);
+    expect(stopIndex(stops, undefined)).toBe(2);
+    expect(stopIndex(stops, "t/9/9")).toBe(2);
+  });
+});
+
+describe("a state machine", () => {
+  const machine = {
+    name: "m",
+    protocol: "apc",
+    title: "",
+    doc: "",
+    initial: "A",
+    states: ["A", "B", "C"],
+    terminal: ["C"],
+    sealed: [],
+    edges: [
+      { from: "A", event: "go", to: "B" },
+      { from: "A", event: "jump", to: "B" },
+      { from: "B", event: "end", to: "C" },
+      { from: "*", event: "stop", to: "C" },
+    ],
+  };
+
+  it("numbers the edges that were taken", () => {
+    const path = findPath([step(1, null, "A", null), step(2, "A", "B", null)]);
+    expect([...path.states]).toEqual(["A", "B"]);
+    expect(path.edges.get("A → B")).toEqual([2]);
+  });
+
+  it("lists what may happen next", () => {
+    expect(nextEdges(machine, "B").map((each) => each.event)).toEqual(["end", "stop"]);
+    expect(nextEdges(machine, "C")).toEqual([]);
+  });
+
+  it("is drawn with one arrow for each pair of states", () => {
+    expect(drawnEdges(machine).map((each) => each.events)).toEqual([["go", "jump"], ["end"]]);
+    const drawing = layOut(machine);
+    expect(drawing.boxes.map((each) => each.state)).toEqual(["A", "B", "C"]);
+    expect(drawing.arrows.every((each) => each.points.length > 1)).toBe(true);
+    expect(drawing.width).toBeGreaterThan(0);
+  });
+});
+
+describe("proof", () => {
+  const proof = {
+    position: "t/0/1",
+    recorded: true,
+    rederived: { outcome: "not_derivable" as const, detail: "the command is gone" },
+    sealed: null,
+    receipt: null,
+  };
+
+  it("is green only where something was checked", () => {
+    expect(listLevels(proof).map((each) => each.holds)).toEqual([true, null, null]);
+    const sealed = {
+      sequence: 1,
+      from: 0,
+      to: 9,
+      at: "2026-01-01T00:00:00.000Z",
+      key_id: "k",
+      signature: "not_checked" as const,
+      records: "match" as const,
+    };
+    expect(listLevels({ ...proof, sealed })[2]?.holds).toBeNull();
+    expect(listLevels({ ...proof, sealed: { ...sealed, signature: "invalid" } })[2]?.holds).toBe(
+      false,
+    );
+  });
+});
+
+describe("rows", () => {
+  it("of later pages follow the newest ones, each once", () => {
+    expect(mergeRows([3, 2], [2, 1], String)).toEqual([3, 2, 1]);
+  });
+});
+
+describe("copied text", () => {
+  it("is quoted for a shell", () => {
+    expect(quote("apc:packet:1")).toBe("apc:packet:1");
+    expect(quote("it's")).toBe("'it'\\''s'");
+  });
+
+  it("of JSON parses, with controls as escapes", () => {
+    const value = "a\u202eb\u200bc\u001b[0m";
+    expect(JSON.parse(writeScalar(value))).toBe(value);
+    expect(writeScalar("\u202e")).toBe('"\\u202e"');
+  });
+});
