@@ -35,7 +35,8 @@ from topology.apc import APC_EVENTS, APC_PACKETS
 HERE = Path(__file__).parent
 TIME_LIMIT_S = 600
 PREPARED = 6
-PHASES = run_size("examples,coverage,fuzzing", "examples,fuzzing")
+ALL_PHASES = "examples,coverage,fuzzing"
+PHASES = run_size(ALL_PHASES, "examples,fuzzing")
 REACHED = {
     "rewind": {200, 404, 409, 422},
     "rewinds/{rewind_id}/confirm": {200, 409, 422},
@@ -256,6 +257,8 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
         assert int(counted[1]) > run_size(1000, 500)
         statuses = route_statuses(system)
         assert not {path for path, process in statuses.items() if process & {500, 503}}
+        if PHASES != ALL_PHASES:  # too little was sent to reach each answer
+            return
         for path, expected in REACHED.items():
             assert statuses[f"/v1/saop/sessions/{{session_id}}/{path}"] >= expected, path
         for path, expected in REACHED_OF_SAP.items():
