@@ -9,6 +9,12 @@ const pages = {
   protocol: lazy(() => import("./pages/protocol")),
   thing: lazy(() => import("./pages/thing")),
   record: lazy(() => import("./pages/record")),
+  trace: lazy(() => import("./pages/trace")),
+  live: lazy(() => import("./pages/live")),
+  lineage: lazy(() => import("./pages/lineage")),
+  spread: lazy(() => import("./pages/spread")),
+  deadLetters: lazy(() => import("./pages/dead_letters")),
+  audit: lazy(() => import("./pages/audit")),
   log: lazy(() => import("./pages/log")),
   notFound: lazy(() => import("./pages/not_found")),
 };
@@ -29,6 +35,12 @@ export function App() {
             <Route path="/console/saop" component={pages.protocol} protocol="saop" />
             <Route path="/console/things/:node" component={pages.thing} />
             <Route path="/console/records/:topic/:partition/:offset" component={pages.record} />
+            <Route path="/console/traces/:id" component={pages.trace} />
+            <Route path="/console/live" component={pages.live} />
+            <Route path="/console/lineage" component={pages.lineage} />
+            <Route path="/console/spread" component={pages.spread} />
+            <Route path="/console/dead-letters" component={pages.deadLetters} />
+            <Route path="/console/audit" component={pages.audit} />
             <Route path="/console/log" component={pages.log} />
             <Route default component={pages.notFound} />
           </Router>

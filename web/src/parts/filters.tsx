@@ -15,10 +15,12 @@ export interface Filter {
 interface Props {
   filters: readonly Filter[];
   problem: Problem | undefined;
+  /** Whether there are rows to look for text in. */
+  withText?: boolean;
 }
 
 /** The filters of a list as chips, and a field for text.  All of it stands in the address. */
-export function FilterBar({ filters, problem }: Props) {
+export function FilterBar({ filters, problem, withText = true }: Props) {
   const { query, change } = useUrl();
   const active = filters.filter((each) => query[each.name]);
   return (
@@ -45,14 +47,16 @@ export function FilterBar({ filters, problem }: Props) {
             onValue={(value) => change({ [filter.name]: value }, false)}
           />
         ))}
-      <input
-        class="text"
-        type="search"
-        aria-label="Text in the rows"
-        placeholder="text in the rows"
-        value={query["q"] ?? ""}
-        onInput={(event) => change({ q: event.currentTarget.value })}
-      />
+      {withText && (
+        <input
+          class="text"
+          type="search"
+          aria-label="Text in the rows"
+          placeholder="text in the rows"
+          value={query["q"] ?? ""}
+          onInput={(event) => change({ q: event.currentTarget.value })}
+        />
+      )}
     </search>
   );
 }

@@ -20,6 +20,7 @@ const place = (name: string, label: string, icon: IconName, begins = false): Pla
 
 export const PLACES: readonly Place[] = [
   place("overview", "Overview", "overview"),
+  place("live", "Live", "live"),
   place("verdicts", "Refusals", "refusals"),
   place("agents", "Agents", "agents"),
   place("apc", "APC", "apc", true),
@@ -27,5 +28,9 @@ export const PLACES: readonly Place[] = [
   place("asap", "ASAP", "asap"),
   place("summit", "Summit", "summit"),
   place("saop", "SAOP", "saop"),
-  place("log", "Log", "log", true),
+  place("lineage", "Lineage", "lineage", true),
+  place("spread", "Spread", "spread"),
+  place("dead-letters", "Dead letters", "letters", true),
+  place("audit", "Audit", "audit"),
+  place("log", "Log", "log"),
 ];

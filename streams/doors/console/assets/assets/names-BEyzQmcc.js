@@ -1,0 +1,1 @@
+var e=[`apc`,`sap`,`asap`,`summit`,`saop`],t={apc:`APC`,sap:`SAP`,asap:`ASAP`,summit:`Summit`,saop:`SAOP`};export{t as n,e as t};

@@ -1,1 +1,0 @@
-import{D as e,T as t,w as n}from"./index-DUxpxMU4.js";import{t as r}from"./jsxRuntime-sEb_Yb3T.js";function i({at:i}){if(!i)return r(`span`,{class:`none`,children:`–`});let a=Date.parse(i);return Number.isNaN(a)?r(`span`,{children:i}):r(`time`,{class:`time`,dateTime:i,title:i,children:e(a,n.value,t.value)})}export{i as t};
