@@ -1,47 +1,21 @@
-"""Envelopes of SAP for `sap-explain`: single records of a log, and files handled in memory."""
+"""Envelopes of SAP for `sap explain`: files handled in memory."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from schemas import Undecodable, decode
 from streams.engine.log import Log
 from streams.engine.records import Output
 from streams.errors import InvalidInput
-from streams.log.fetching import records_of
 from streams.settings import Settings
 from streams.view_store.view import View
-from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_RESULTS, SAP_TASKS
 
-_TOPICS = {"TASK": SAP_TASKS, "RESULT": SAP_RESULTS, "SIGNAL": SAP_SIGNALS}
-
-
-def fetch_from(log: Log) -> Callable[[str], Any]:
-    """Return a function that reads the Avro value of the record at a position.
-
-    It returns None for a record that the log no longer holds.
-    """
-    read_record = records_of(log)
-
-    def fetch(position: str) -> Any:
-        record = read_record(position)
-        return None if record is None else _decode(record.topic, record.value)
-
-    return fetch
-
-
-def _decode(name: str, value: bytes | None) -> Any:
-    declared = next((t for t in _TOPICS.values() if name.endswith(t.name)), None)
-    if declared is None or declared.record is None or value is None:
-        return None
-    try:
-        return decode(value, declared.record).value
-    except Undecodable:
-        return None
+_TOPICS = {"TASK": SAP_TASKS, "RESULT": SAP_RESULTS}
 
 
 def encode_envelope(subject: str, value: Any, settings: Settings) -> Output:

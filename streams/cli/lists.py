@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import click
@@ -10,6 +10,9 @@ import click
 from streams.cli import common, text
 from streams.cli.cells import Cell
 from streams.settings import Settings
+
+MAX_LIMIT = 1000
+"""The most items of one page."""
 
 
 class Column(NamedTuple):
@@ -36,7 +39,7 @@ def options(function: Any) -> Any:
         click.option(
             "--cursor", metavar="CURSOR", help="Cursor of the page, from the previous one."
         ),
-        click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True),
+        click.option("--limit", type=click.IntRange(1, MAX_LIMIT), default=100, show_default=True),
     ):
         function = option(function)
     return function
@@ -67,6 +70,17 @@ def show(
         show_next(answer[following])
 
     text.show(answer, render, pipe)
+
+
+def every_item(path: str, **params: Any) -> Iterator[Any]:
+    """Yield the items of all pages of a list.  params: as of `show`."""
+    settings, params = Settings.load(), {"limit": MAX_LIMIT, **params}
+    while True:
+        answer = common.ask(path, common.query_of(params), settings)
+        yield from answer["items"]
+        if answer["next"] is None:
+            return
+        params["cursor"] = answer["next"]
 
 
 def show_next(cursor: str | None) -> None:

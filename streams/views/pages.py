@@ -79,13 +79,23 @@ def rows_of(
 
 
 def rows_reversed(
-    view: ReadOnlyStore, prefix: bytes, item: Callable[[bytes], Any]
+    view: ReadOnlyStore,
+    prefix: bytes,
+    item: Callable[[bytes], Any],
+    lowest: bytes | None = None,
+    end: bytes | None = None,
 ) -> Callable[[bytes | None], Entries]:
-    """Return the entries of the rows under a prefix in reverse order."""
+    """Return the entries of the rows under a prefix in reverse order.
+
+    lowest: the last key, inclusive.  end: only keys before this one.
+    """
 
     def entries(before_key: bytes | None) -> Entries:
-        rows = view.scan(prefix, before_key, reverse=True)
-        return ((row_key, item(row)) for row_key, row in rows if row_key != before_key)
+        start = min((each for each in (before_key, end) if each is not None), default=None)
+        rows = view.scan(prefix, start, reverse=True)
+        if lowest is not None:
+            rows = takewhile(lambda entry: entry[0] >= lowest, rows)
+        return ((row_key, item(row)) for row_key, row in rows if start is None or row_key < start)
 
     return entries
 

@@ -51,7 +51,7 @@ def _look_back(case: schemathesis.Case[Any], query: dict[str, Any]) -> None:
 def _made_real(case: schemathesis.Case[Any]) -> None:
     name = case.operation.definition.raw["operationId"]
     ids: Any = case.path_parameters
-    if name == "get_task":
+    if name in ("get_task", "explain_task"):
         ids["taskId"] = os.environ["TASK_THERE"]
     elif name in ("get_cached", "list_cached_versions"):
         ids["cacheKey"] = os.environ["CACHE_KEY_THERE"]

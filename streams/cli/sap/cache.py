@@ -177,24 +177,42 @@ def _show_key(path: Path) -> None:
 
 def _verify_records(key: str | None, after: str | None) -> bool:
     """Check every version of KEY, or of all keys; print and return whether they hold."""
-    from streams.protocols.sap.queries.knowledge import cached_versions
-
-    keys: set[str] = set()
-    records, first_bad, refused = 0, None, []
-    with common.open_log_and_view(Settings.load(), after) as (_, view):
-        for each in cached_versions(view, key):
-            keys.add(each.cache_key)
-            records += 1
-            place = {"cacheKey": each.cache_key, "version": each.number}
-            if not each.holds and first_bad is None:
-                first_bad = place
-            if each.refusal is not None:
-                refused.append({**place, "reason": each.refusal})
-    if key is not None and not keys:
-        raise NotFound(f"there is no answer under {key}")
-    answer = {"keys": len(keys), "records": records, "firstBad": first_bad, "refused": refused}
+    checked = _check_all(after) if key is None else {key: _check_key(key, after)}
+    places = [
+        {"cacheKey": name, "version": check["firstBad"]}
+        for name, check in checked.items()
+        if check["firstBad"] is not None
+    ]
+    first_bad = places[0] if places else None
+    refused = [
+        {"cacheKey": name, **row} for name, check in checked.items() for row in check["refused"]
+    ]
+    records = sum(check["versions"] for check in checked.values())
+    answer = {"keys": len(checked), "records": records, "firstBad": first_bad, "refused": refused}
     text.show(answer, _render_verified, _pipe_verified)
     return first_bad is None
+
+
+def _check_all(after: str | None) -> dict[str, Any]:
+    """Return the check of the versions of every key, by key."""
+    rows = lists.every_item("/v1/sap/cache", verify=True, after=after)
+    return {row["cacheKey"]: row["checked"] for row in rows}
+
+
+def _check_key(key: str, after: str | None) -> Any:
+    """Return the check of one key's versions.  Raises NotFound."""
+    path = f"/v1/sap/cache/{quote(key, safe='')}/versions"
+    answer = common.ask(path, common.query_of({"after": after}), Settings.load())
+    versions = answer["versions"][::-1]
+    return {
+        "versions": len(versions),
+        "firstBad": next((each["version"] for each in versions if not each["verified"]), None),
+        "refused": [
+            {"version": each["version"], "reason": each["refused"]}
+            for each in versions
+            if "refused" in each
+        ],
+    }
 
 
 def _render_verified(answer: Any, page: text.Page) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -25,7 +26,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--task", "task_file", type=_FILE, metavar="FILE", help="A file with an unsent task.")
 @click.option("--result", "result_file", type=_FILE, metavar="FILE", help="A result for that task.")
 @text.options
-@common.after_option
+@common.read_options
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -49,7 +50,7 @@ def command(
     if result_file is not None and task_file is None:
         raise UsageError("--result goes with --task")
     if task_id is not None:
-        answer = _explain_from_log(task_id, after)
+        answer = _ask_explanation(task_id, after)
     else:
         assert task_file is not None
         answer = _explain_files([path for path in (task_file, result_file) if path is not None])
@@ -59,15 +60,9 @@ def command(
         ctx.exit(1)
 
 
-def _explain_from_log(task_id: str, after: str | None) -> Any:
-    from streams.cli.envelopes import fetch_from
-    from streams.protocols.sap.constitution import load
-    from streams.protocols.sap.queries.explain import explain
-
-    settings = Settings.load()
-    constitution = load(settings.sap_constitution)
-    with common.open_log_and_view(settings, after) as (log, view):
-        return explain(view, task_id, fetch_from(log), constitution)
+def _ask_explanation(task_id: str, after: str | None) -> Any:
+    path = f"/v1/sap/tasks/{quote(task_id, safe='')}/explain"
+    return common.ask(path, common.query_of({"after": after}), Settings.load())
 
 
 def _explain_files(paths: list[Path]) -> Any:
@@ -105,17 +100,19 @@ def _explain_in_memory(
     constitution: Constitution,
     now: int,
 ) -> Any:
-    from streams.cli.envelopes import fetch_from, run_in_memory
-    from streams.protocols.sap.queries.explain import explain
+    from streams.cli.envelopes import run_in_memory
+    from streams.log.fetching import PATIENCE_S
+    from streams.protocols.sap.queries.explain import explain, values_from
     from streams.protocols.sap.queries.tasks import task_key
 
     if not outputs:
         nothing: Any = {"commands": [], "lookups": [], "outcomes": []}
         return {"taskId": None, "state": None, "constitution": constitution.label, **nothing}
     with run_in_memory(outputs, settings, now) as (log, view):
-        fetch = fetch_from(log)
+        values = values_from(log, PATIENCE_S)
         explanations = [
-            explain(view, name, fetch, constitution) for name in dict.fromkeys(map(task_key, names))
+            explain(view, name, values, constitution)
+            for name in dict.fromkeys(map(task_key, names))
         ]
     for other in explanations[1:]:  # the result belongs to another task
         explanations[0]["commands"] += other["commands"]

@@ -9,7 +9,6 @@ import click
 
 from streams.cli import common, lists, text
 from streams.errors import NotFound
-from streams.settings import Settings
 
 _COLUMNS = lists.columns(
     *("territory", "fingerprint", "outcomes", "computed", "cacheHits", "ratings.mean"),
@@ -55,10 +54,8 @@ def heuristics_command(capability: str, after: str | None) -> None:
 
 
 def _show_heuristics(capability: str, after: str | None) -> None:
-    from streams.protocols.sap.queries.knowledge import heuristics
-
-    with common.open_log_and_view(Settings.load(), after) as (_, view):
-        versions = list(_with_changes(heuristics(view, capability)))
+    rows = lists.every_item("/v1/sap/heuristics", capability=capability, after=after)
+    versions = list(_with_changes(rows))
     if not versions:
         raise NotFound(f"nothing was derived for {capability}")
     if text.form() is text.Form.JSON:

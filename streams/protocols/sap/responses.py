@@ -11,6 +11,7 @@ from schemas.catalogue import CATALOGUE
 from streams.gateway.responses import (
     Count,
     Extended,
+    Page,
     Position,
     ResponseModel,
     ResponseShape,
@@ -18,10 +19,12 @@ from streams.gateway.responses import (
     Time,
     record_schema,
 )
+from streams.protocols.sap.explain_responses import SapExplanation
 from streams.protocols.sap.task_row import FROM_OUTCOME
-from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE
+from topology.sap import SAP_ACKS, SAP_HEURISTICS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE
 
 State = Literal["QUEUED", "RUNNING", "PARTIAL", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED"]
+CacheState = Literal["none", "lookup", "waiting", "missed", "hit"]
 AckRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapAck")]
 OutcomeRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapResult")]
 TaskRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapTask")]
@@ -67,7 +70,7 @@ class SapTaskCache(ResponseModel):
     cacheKey: str
     fingerprint: str
     removedKeys: list[str]
-    state: Literal["none", "lookup", "waiting", "missed", "hit"]
+    state: CacheState
     leader: bool
     hitVersion: Count | None
     storedVersion: Count | None
@@ -102,6 +105,69 @@ SapTaskAnswer: type[ResponseModel] = create_model(
     outcomes=list[OutcomeRow],
     task=TaskRow | None,
 )
+
+
+class SapListedTask(ResponseModel):
+    taskId: str
+    correlationId: str
+    parentTaskId: str | None
+    state: State
+    position: Position
+    acceptedAt: Time
+    startedAt: Time | None
+    updatedAt: Time
+    closedAt: Time | None
+    deadline: str | None
+    issuer: IssuerRow
+    target: TargetRow
+    producer: ProducerRow | None
+    territory: str | None
+    cacheState: CacheState
+    lastAlignment: str | None
+    errorCode: str | None
+
+
+class SapTasks(ResponseModel):
+    items: list[SapListedTask]
+    next: str | None
+
+
+class SapRefusedVersion(ResponseModel):
+    version: Count
+    reason: str
+
+
+class SapCheckedVersions(ResponseModel):
+    """firstBad: the lowest version that is refused, or does not follow the one before it."""
+
+    versions: Count
+    firstBad: Count | None
+    refused: list[SapRefusedVersion]
+
+
+class SapCachedKey(ResponseModel):
+    """The newest version that counts; null if none does, and then `refused` says why.
+
+    checked: null without `verify`.
+    """
+
+    cacheKey: str
+    version: Count | None
+    capability: str | None
+    territory: str | None
+    storedAt: Time | None
+    ageSec: Count | None
+    alignment: str | None
+    producer: str | None
+    taskId: str | None
+    recordSha256: str | None
+    refused: str | None
+    checked: SapCheckedVersions | None
+
+
+class SapCachedKeys(ResponseModel):
+    items: list[SapCachedKey]
+    next: str | None
 
 
 class Aged(ResponseModel):
@@ -163,6 +229,10 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "SapPending": SapPending,
     "SapTaskAnswer": SapTaskAnswer,
     **{extended.name: extended for extended in EXTENDED},
+    "SapTasks": SapTasks,
+    "SapExplanation": SapExplanation,
+    "SapCachedKeys": SapCachedKeys,
+    "SapHeuristicsPage": Page.of(SAP_HEURISTICS),
     "SapVersions": SapVersions,
     "SapLearnings": SapLearnings,
 }

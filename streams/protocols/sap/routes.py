@@ -19,8 +19,10 @@ from streams.api.route import (
     Query,
     Route,
 )
+from streams.log.records import PATIENCE_S
 from streams.protocols.sap import as_of
-from streams.protocols.sap.queries import knowledge, tasks
+from streams.protocols.sap.constitution import constitution_of
+from streams.protocols.sap.queries import cache_list, explain, knowledge, task_list, tasks
 from streams.protocols.sap.queries.rows import end_key
 from streams.protocols.sap.settings import SapSettings
 from streams.settings.service import ServiceSettings
@@ -28,6 +30,7 @@ from streams.views.reads import ReadOnlyStore
 from topology.declarations import Topic
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
+_TASK = "/v1/sap/tasks/{taskId}"
 _CACHE = "/v1/sap/cache/{cacheKey}"
 _EMPTY = Problem("out_of_range", "", f"A list has 1 to {MAX_VALUES} envelopes; this one is empty.")
 _STATUSES = tuple(sorted({status for _, status in rules.REFUSALS.values()} - {422}))
@@ -58,6 +61,13 @@ def _produce(
     return Produce(topic, _TERMS, wait)
 
 
+def _explain(call: Call) -> Any:
+    assert call.log is not None, "only a process with a log answers this"
+    constitution = constitution_of(call.settings.as_work())
+    values = explain.values_from(call.log, PATIENCE_S)
+    return explain.explain(call.view, call.ids["taskId"], values, constitution)
+
+
 ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
@@ -86,7 +96,16 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET",
-        "/v1/sap/tasks/{taskId}",
+        "/v1/sap/tasks",
+        "list_sap_tasks",
+        Query(lambda call: task_list.tasks(call.view, call.params)),
+        "accepted tasks, the newest first",
+        task_list.TASKS_PARAMS,
+        "SapTasks",
+    ),
+    Route(
+        "GET",
+        _TASK,
         "get_task",
         Query(
             lambda call: tasks.task(call.view, **call.ids),
@@ -95,6 +114,24 @@ ROUTES: tuple[Route, ...] = (
         ),
         "one task: where it stands, what was sent about it, and its outcomes",
         answer="SapTaskAnswer",
+    ),
+    Route(
+        "GET",
+        f"{_TASK}/explain",
+        "explain_task",
+        Query(_explain, asks_kafka=True),
+        "how each command about a task was decided: every check in order, and the evaluation by the"
+        " constitution of this process",
+        answer="SapExplanation",
+    ),
+    Route(
+        "GET",
+        "/v1/sap/cache",
+        "list_cached",
+        Query(lambda call: cache_list.cached(call.view, call.params, call.now)),
+        "the keys of vetted answers, each with the newest answer but its output",
+        cache_list.CACHE_PARAMS,
+        "SapCachedKeys",
     ),
     Route(
         "GET",
@@ -127,5 +164,14 @@ ROUTES: tuple[Route, ...] = (
         "what was learned of tasks that ask the same thing",
         knowledge.LEARNING_PARAMS,
         "SapLearnings",
+    ),
+    Route(
+        "GET",
+        "/v1/sap/heuristics",
+        "list_heuristics",
+        Query(lambda call: knowledge.heuristics(call.view, call.params)),
+        "every version of the values derived for a capability",
+        knowledge.HEURISTICS_PARAMS,
+        "SapHeuristicsPage",
     ),
 )

@@ -6,20 +6,24 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from schemas import Problem, decode, sap
+from schemas import Problem, Undecodable, decode, sap
 from schemas.sap import rules
+from streams.engine.log import Log
+from streams.engine.records import Record, TopicPartition, position
 from streams.errors import NotFound
+from streams.log.fetching import read_offsets
 from streams.protocols.sap.constitution import Constitution
 from streams.protocols.sap.processor import alignment, results, signals, tasks
 from streams.protocols.sap.processor.aggregate import TaskAggregate
 from streams.protocols.sap.queries.tasks import acks_of, outcomes_of, task_key, verdicts_of
+from streams.views.parse import parse_position
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json
-from topology.sap import SAP_TASK_STATES, SAP_TASKS
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASK_STATES, SAP_TASKS
 
 PASSED, FAILED, NOT_REACHED = "passed", "failed", "not reached"
 SHAPE = "shape"
@@ -35,11 +39,44 @@ _FROM_VERDICT = (
     *("candidates", "checks", "violations"),
 )
 
-Fetch = Callable[[str], Any]
-"""Returns the Avro value of the record at a position, None when retention has removed it."""
+ReadValues = Callable[[Sequence[str]], Mapping[str, Any]]
+"""Returns the Avro values of commands by position, without those that retention has removed."""
+_TOPICS = (SAP_TASKS, SAP_RESULTS, SAP_SIGNALS)
 
 
-def explain(view: ReadOnlyStore, taskId: str, fetch: Fetch, constitution: Constitution) -> Json:
+def values_from(log: Log, patience_s: float) -> ReadValues:
+    """Return what reads the values of commands from a log.
+
+    It raises BrokerUnavailable when the log returns nothing for `patience_s`.
+    """
+
+    def read(positions: Sequence[str]) -> Mapping[str, Any]:
+        offsets: dict[TopicPartition, list[int]] = {}
+        for topic, partition, offset in map(parse_position, positions):
+            offsets.setdefault(TopicPartition(topic, partition), []).append(offset)
+        return {
+            position(record): value
+            for tp, numbers in offsets.items()
+            for record in read_offsets(log, tp, numbers, patience_s)
+            if (value := _decoded(record)) is not None
+        }
+
+    return read
+
+
+def _decoded(record: Record) -> Any:
+    declared = next((topic for topic in _TOPICS if record.topic.endswith(topic.name)), None)
+    if declared is None or declared.record is None or record.value is None:
+        return None
+    try:
+        return decode(record.value, declared.record).value
+    except Undecodable:
+        return None
+
+
+def explain(
+    view: ReadOnlyStore, taskId: str, values: ReadValues, constitution: Constitution
+) -> Json:
     """Return how each command about a task was decided.
 
     Raises NotFound when no record named it.
@@ -51,11 +88,12 @@ def explain(view: ReadOnlyStore, taskId: str, fetch: Fetch, constitution: Consti
     if row is None and not acks:
         raise NotFound(f"there is no task {taskId}")
     task = None if row is None else _aggregate(view, row, constitution)
+    sent = values([ack["position"] for ack in acks])
     return {
         "taskId": task_id,
         "state": None if row is None else row["state"],
         "constitution": constitution.label,
-        "commands": [_command(ack, fetch(ack["position"]), row, task) for ack in acks],
+        "commands": [_command(ack, sent.get(ack["position"]), row, task) for ack in acks],
         "lookups": [_verdict(verdict) for verdict in verdicts_of(view, task_id)],
         "outcomes": [_outcome(outcome) for outcome in outcomes_of(view, task_id)],
     }

@@ -6,7 +6,7 @@ task, heuristics per capability, and playbooks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
@@ -30,7 +30,7 @@ from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
 
-_CACHE = key("sap cache")
+CACHE = key("sap cache")
 _NUMBER_BYTES = len(key(0))
 LEARNING_PARAMS = (
     Parameter("capability", "of this capability", example="consult.align"),
@@ -39,6 +39,9 @@ LEARNING_PARAMS = (
     limit(100, 1000),
     CURSOR,
 )
+
+
+HEURISTICS_PARAMS = (LEARNING_PARAMS[0], limit(100, 1000), CURSOR)
 
 
 class CachedVersion(NamedTuple):
@@ -71,7 +74,7 @@ def newest_version(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
         message = f"version {first.number} of {cacheKey} is refused: {first.refusal}"
         raise RecordRefused(message, first.number, first.refusal or "", first.position)
     return {
-        **_with_age(newest, now),
+        **with_age(newest, now),
         "versions": len(records),
         "refusedWrites": int(view.get("sap refused", cacheKey) or b"0"),
     }
@@ -91,32 +94,38 @@ def versions(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
 def _version_row(version: CachedVersion, now: int) -> Json:
     if version.record is None:
         return {"version": version.number, "verified": False, "refused": version.refusal}
-    return {**_with_age(version.record, now), "verified": version.holds}
+    return {**with_age(version.record, now), "verified": version.holds}
 
 
 def cached_versions(view: ReadOnlyStore, cache_key: str | None = None) -> Iterator[CachedVersion]:
     """Return every version by key and number.  cache_key: None for all of them."""
-    prefix = _CACHE if cache_key is None else key("sap cache", cache_key)
+    prefix = CACHE if cache_key is None else key("sap cache", cache_key)
     rows = (
         (row_key[:-_NUMBER_BYTES], number_at_end(row_key), row)
         for row_key, row in view.scan(prefix)
     )
     for row_prefix, group in groupby(rows, key=itemgetter(0)):
-        (name,) = texts_in(row_prefix.removeprefix(_CACHE))
-        yield from _check_versions(view, name, [(number, row) for _, number, row in group])
+        (name,) = texts_in(row_prefix.removeprefix(CACHE))
+        descending = [(number, row) for _, number, row in group][::-1]
+        yield from _linked([*judged_versions(view, name, descending)][::-1])
 
 
-def _check_versions(
-    view: ReadOnlyStore, cache_key: str, rows: Sequence[tuple[int, bytes]]
-) -> list[CachedVersion]:
-    """Return the versions of one key, judged from the newest down, in ascending order.
+def versions_descending(view: ReadOnlyStore, cache_key: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the row of each version of a key, the newest first."""
+    for row_key, row in view.scan(key("sap cache", cache_key), reverse=True):
+        yield number_at_end(row_key), row
+
+
+def judged_versions(
+    view: ReadOnlyStore, cache_key: str, descending: Iterable[tuple[int, bytes]]
+) -> Iterator[CachedVersion]:
+    """Yield the versions of one key, the newest first; `holds` says only that one counts.
 
     What a `stored` verdict says of a version is expected of it; where that says nothing, since an
     earlier release wrote it, what the counted version after it names.
     """
-    cached: list[CachedVersion] = []
     following: CachedVersion | None = None
-    for number, row in reversed(rows):
+    for number, row in descending:
         stored, named = view.get("sap stored", cache_key, number), None
         if following is not None and following.record and following.number == number + 1:
             named = following.record["previousSha256"]
@@ -137,8 +146,7 @@ def _check_versions(
             refusal is None,
             None if place is None else place.decode(),
         )
-        cached.append(following)
-    return _linked(cached[::-1])
+        yield following
 
 
 def _linked(versions: Sequence[CachedVersion]) -> list[CachedVersion]:
@@ -155,7 +163,7 @@ def _linked(versions: Sequence[CachedVersion]) -> list[CachedVersion]:
     return linked
 
 
-def _with_age(record: Json, now: int) -> Json:
+def with_age(record: Json, now: int) -> Json:
     """Add the age in seconds, at least 0."""
     stored = sap.parse_seconds(record["storedAt"])
     return {**record, "ageSec": 0 if stored is None else max(0, now // 1000 - stored)}
@@ -185,12 +193,13 @@ def learning(view: ReadOnlyStore, params: QueryParams) -> Json:
     return {"items": page["items"], "heuristics": newest, "next": page["next"]}
 
 
-def heuristics(view: ReadOnlyStore, capability: str) -> Iterator[Json]:
-    """Return every version, the first one first."""
-    for _, row in view.scan(key("sap heuristics", capability)):
-        value = hashed_json(SAP_HEURISTICS, row)
-        if value is not None:
-            yield value
+def heuristics(view: ReadOnlyStore, params: QueryParams) -> Json:
+    """Return every version of SapHeuristics by capability and version; none without its hash."""
+    capability = params.text("capability")
+    prefix = key("sap heuristics", *(() if capability is None else (capability,)))
+    return page_of(
+        params, prefix, rows_of(view, prefix, lambda row: hashed_json(SAP_HEURISTICS, row))
+    )
 
 
 def _newest_heuristics(view: ReadOnlyStore, capability: str) -> Json | None:

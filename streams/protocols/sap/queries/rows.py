@@ -3,6 +3,7 @@
 | key                                          | value                                          |
 |----------------------------------------------|------------------------------------------------|
 | sap task, task                               | SapTaskState as on its topic                   |
+| sap accepted, acceptedAt, task               | key of the task's row                          |
 | sap sent, partition, offset                  | SapTask as on `sap.tasks`, valid or not        |
 | sap ack, task, when                          | SapAck as on its topic                         |
 | sap signal, signalId                         | the task of the first accepted one with the id |
@@ -64,6 +65,8 @@ _MAX_DIGITS = 19
 """A number with fewer digits fits into 63 bits."""
 TASK_WORK = OpenWork("sap", "task", TERMINAL)
 _STATES = Projection(SAP_TASK_STATES.record or "", ("state",))
+ACCEPTED = key("sap accepted")
+_ACCEPTED_AT = Projection(SAP_TASK_STATES.record or "", ("acceptedAt",))
 _OUTCOMES = Projection(SAP_OUTCOMES.record or "", ("status", "meta_json"))
 
 
@@ -81,7 +84,11 @@ def _states(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     rows.load(row_key for row_key, _ in changed)
     for row_key, record in changed:
         before, rows[row_key] = rows.read(row_key), record.value
-        TASK_WORK.move(_state(before), _state(record.value), rows)
+        state = _state(record.value)
+        TASK_WORK.move(_state(before), state, rows)
+        if before is None and state is not None:
+            accepted_at = _ACCEPTED_AT.of(record.value)["acceptedAt"]
+            rows[ACCEPTED + key(accepted_at, _name(record))] = row_key
 
 
 def _state(row: bytes | None) -> str | None:

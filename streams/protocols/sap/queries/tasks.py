@@ -15,7 +15,7 @@ from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES, SAP_TASKS, SAP_VERDICTS
 
-_FROM_ROW = (
+FROM_ROW = (
     *("taskId", "correlationId", "parentTaskId", "state", "position", "acceptedAt", "startedAt"),
     *("updatedAt", "closedAt", "deadline", "issuer", "target", "producer"),
 )
@@ -55,7 +55,7 @@ def _accepted(row: Json) -> Json:
     accepted = row["accepted"]
     cache = {name: accepted[name] for name in _FROM_ACCEPTED}
     return {
-        **{name: row[name] for name in _FROM_ROW},
+        **{name: row[name] for name in FROM_ROW},
         "cache": cache | {name: row[member] for name, member in _FROM_CACHE.items()},
         "heuristicsVersion": accepted["policy"]["heuristicsVersion"],
         "constitution": row["constitution"],
@@ -65,7 +65,7 @@ def _accepted(row: Json) -> Json:
 
 def _refused(task_id: str, acks: list[Json]) -> Json:
     """Return what is known of a task that was never accepted: its refusals have its trace."""
-    members = (*_FROM_ROW, "cache", "heuristicsVersion", "constitution", *FROM_OUTCOME)
+    members = (*FROM_ROW, "cache", "heuristicsVersion", "constitution", *FROM_OUTCOME)
     correlation_id = acks[-1]["correlationId"]
     return {**dict.fromkeys(members), "taskId": task_id, "correlationId": correlation_id}
 

@@ -9,6 +9,7 @@ import pytest
 from schemas import encode, from_json, sap
 from streams.engine.records import Output
 from streams.protocols.sap.queries.knowledge import cached_versions
+from tests.unit.protocols.saop.queries.stage import items
 from tests.unit.protocols.sap.queries.stage import SapInboxAgent, cached
 from tests.unit.views.bench import Bench
 from topology.keys import partition_of
@@ -193,6 +194,56 @@ def test_facts_of_0_1_say_nothing_and_the_next_version_does(bench: Bench) -> Non
     assert newest["version"] == 2
     assert "refused" not in newest
     assert first["refused"] == "hash_mismatch"
+
+
+def listed(bench: Bench, query: str = "") -> list[Json]:
+    rows: list[Json] = bench.look("/v1/sap/cache", query)["items"]
+    return rows
+
+
+def test_the_list_has_the_newest_version_of_each_key_without_its_output(bench: Bench) -> None:
+    records = chain(3)
+    stored(bench, *records, *chain(1, "cd" * 32))
+    bench.now += 90_900
+    first, second = listed(bench)
+    names = ("version", "capability", "territory", "storedAt", "alignment", "producer", "taskId")
+    newest = {name: records[-1][name] for name in (*names, "recordSha256")}
+    assert first == {"cacheKey": KEY, **newest, "ageSec": 90, "refused": None, "checked": None}
+    assert (second["cacheKey"], second["version"]) == ("cd" * 32, 1)
+
+
+def test_the_list_by_capability_and_territory(bench: Bench) -> None:
+    stored(bench, record(1), record(1, key="cd" * 32, territory="EUFM", capability="x"))
+    stored(bench, record(1, key="ef" * 32, capability="x"))
+    for query, keys in (
+        ("capability=x", ["cd", "ef"]),
+        ("territory=EUFM", ["cd"]),
+        ("capability=x&territory=", ["ef"]),
+        ("capability=y", []),
+    ):
+        assert [each["cacheKey"][:2] for each in listed(bench, query)] == keys
+
+
+def test_the_list_comes_in_pages(bench: Bench) -> None:
+    keys = [f"{number:02x}" * 32 for number in range(5)]
+    stored(bench, *(record(1, key=each) for each in keys))
+    assert [each["cacheKey"] for each in items(bench, "/v1/sap/cache")] == keys
+
+
+def test_the_list_shows_the_newest_version_that_counts_and_keys_of_which_none_does(
+    bench: Bench,
+) -> None:
+    (one,) = chain(1)
+    stored(bench, one)
+    forged(bench, lie(2, one["recordSha256"]))
+    forged(bench, record(1, key="cd" * 32))
+    first, second = listed(bench, "verify=true")
+    assert (first["version"], first["refused"]) == (1, None)
+    refused = [{"version": 2, "reason": "not_stored"}]
+    assert first["checked"] == {"versions": 2, "firstBad": 2, "refused": refused}
+    assert (second["version"], second["refused"]) == (None, "not_stored")
+    assert second["checked"]["firstBad"] == 1
+    assert [each["cacheKey"] for each in listed(bench, "territory=")] == [KEY]
 
 
 @pytest.mark.parametrize("key", ["nothing", f"{KEY}/1", f"{KEY}/x", f"{KEY}/{10**30}", f"{KEY}/-1"])

@@ -8,7 +8,6 @@ import pytest
 
 from schemas import encode, from_json, sap
 from streams.engine.records import Output
-from streams.protocols.sap.queries.knowledge import heuristics
 from tests.unit.protocols.saop.queries.stage import items
 from tests.unit.protocols.sap.queries.stage import SapInboxAgent, cached, signal, task
 from tests.unit.views.bench import Bench
@@ -16,7 +15,7 @@ from topology.declarations import Topic
 from topology.keys import key_of
 from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
 
-PATH = "/v1/sap/learning"
+PATH, VERSIONS = "/v1/sap/learning", "/v1/sap/heuristics"
 AT = "2026-01-01T00:00:00.000Z"
 Json = dict[str, Any]
 
@@ -167,7 +166,7 @@ def test_rows_without_their_hash_are_absent(bench: Bench) -> None:
     page = bench.look("/v1/sap/learning")
     assert page["items"][0]["playbook"] is None
     assert [each["version"] for each in page["heuristics"]] == [1]
-    assert [each["version"] for each in heuristics(bench.view, "a.b")] == [1]
+    assert [each["version"] for each in bench.look(VERSIONS)["items"]] == [1]
 
 
 def test_the_newest_heuristics_of_the_capabilities_shown(learned: Bench) -> None:
@@ -178,6 +177,14 @@ def test_the_newest_heuristics_of_the_capabilities_shown(learned: Bench) -> None
     assert [(h["capability"], h["version"]) for h in page["heuristics"]] == [("a.b", 11), ("z", 1)]
     assert page["heuristics"][0] == derived("a.b", 11)
     assert learned.look(PATH, "capability=a.bc")["heuristics"] == []
+
+
+def test_all_versions_of_the_heuristics_page_by_page(bench: Bench) -> None:
+    versions = [derived("a.b", version) for version in range(1, 12)]
+    written(bench, SAP_HEURISTICS, *versions, derived("a.bc", 1))
+    assert items(bench, VERSIONS, capability="a.b") == versions
+    assert items(bench, VERSIONS) == [*versions, derived("a.bc", 1)]
+    assert bench.look(VERSIONS, "capability=a")["items"] == []
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=1001", "cursor=AAAA", "colour=red"])

@@ -67,24 +67,41 @@ def seeded_gateway(gateway: GatewayBench) -> GatewayBench:
 
 
 def test_tasks_are_as_described(seeded_gateway: GatewayBench) -> None:
-    states = [
-        get_valid_json(seeded_gateway, "get_task", taskId=task_id(n))["state"]
-        for n in (0, 1, 2, 3, 4, 5, 9)
+    tasks = [
+        get_valid_json(seeded_gateway, "get_task", taskId=task_id(n)) for n in (0, 1, 2, 3, 4, 5, 9)
     ]
     expected = ["SUCCEEDED", "SUCCEEDED", "FAILED", "RUNNING", "FAILED", "QUEUED", None]
-    assert states == expected
+    assert [each["state"] for each in tasks] == expected
+    listed = get_valid_json(seeded_gateway, "list_sap_tasks")["items"]
+    states = {each["taskId"]: each["state"] for each in listed}
+    assert states == {each["taskId"]: each["state"] for each in tasks if each["state"]}
+
+
+def test_explanations_are_as_described(seeded_gateway: GatewayBench) -> None:
+    explanations = [
+        get_valid_json(seeded_gateway, "explain_task", taskId=task_id(n))
+        for n in (0, 1, 2, 3, 4, 5, 9)
+    ]
+    commands = [each for explanation in explanations for each in explanation["commands"]]
+    assert {each["verdict"] for each in commands} == {"accepted", "rejected"}
+    assert any(each["evaluation"]["steps"] for each in commands if each.get("evaluation"))
+    assert any(explanation["lookups"] for explanation in explanations)
 
 
 def test_answers_are_as_described(seeded_gateway: GatewayBench) -> None:
     key = get_valid_json(seeded_gateway, "get_task", taskId=task_id(0))["cache"]["cacheKey"]
     assert get_valid_json(seeded_gateway, "get_cached", cacheKey=key)["version"] == 1
     assert get_valid_json(seeded_gateway, "list_cached_versions", cacheKey=key)["versions"]
+    checked = get_valid_json(seeded_gateway, "list_cached", "?verify=true")["items"]
+    assert [each["cacheKey"] for each in checked] == [key]
+    assert get_valid_json(seeded_gateway, "list_cached")["items"][0]["checked"] is None
 
 
 def test_learning_is_as_described(seeded_gateway: GatewayBench) -> None:
     learning = get_valid_json(seeded_gateway, "list_learning", "?capability=report.summarise")
     assert [bool(learning[name]) for name in ("items", "heuristics")] == [True, True]
     assert any(item["playbook"] for item in learning["items"])
+    assert get_valid_json(seeded_gateway, "list_heuristics")["items"] == learning["heuristics"]
 
 
 def test_what_senders_are_told_is_as_described(gateway: GatewayBench) -> None:
