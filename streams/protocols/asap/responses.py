@@ -191,6 +191,20 @@ class AsapConversation(ResponseModel):
     tasks: list[str]
 
 
+class AsapListedConversation(ResponseModel):
+    """A conversation.  created_at, last_created_at: of its first and its last task."""
+
+    id: str
+    tasks: Count
+    created_at: Time
+    last_created_at: Time
+
+
+class AsapConversations(ResponseModel):
+    items: list[AsapListedConversation]
+    next: str | None
+
+
 class AsapAgents(ResponseModel):
     agents: list[ManifestRow]
     cursor: str | None
@@ -208,6 +222,7 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "AsapArtifacts": AsapArtifacts,
     "AsapCallAnswer": AsapCallAnswer,
     "AsapConversation": AsapConversation,
+    "AsapConversations": AsapConversations,
     "AsapAgents": AsapAgents,
     "AsapAgentManifest": Row.of(ASAP_MANIFESTS),
 }

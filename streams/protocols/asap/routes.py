@@ -159,6 +159,16 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET",
+        "/v1/asap/conversations",
+        "list_conversations",
+        _query(tasks.conversations, paged=True),
+        "conversations by id, with the number of their tasks and when the first and the last was"
+        " made",
+        tasks.CONVERSATIONS_PARAMS,
+        "AsapConversations",
+    ),
+    Route(
+        "GET",
         "/v1/asap/conversations/{id}",
         "get_conversation",
         _query(tasks.conversation),

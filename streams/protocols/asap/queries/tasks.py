@@ -12,8 +12,9 @@ from schemas import decode, to_json
 from schemas.asap import TaskStatus, iso_of_ms
 from streams.errors import NotFound
 from streams.protocols.asap.queries.rows import ALIAS, STATUS, TASKS, response_key, task_row_key
-from streams.views.keys import key, text_key
-from streams.views.pages import page_of, rows_by_index, rows_of
+from streams.views.distinct import distinct_texts
+from streams.views.keys import first_text, key, number_at_end, text_key
+from streams.views.pages import Entries, page_of, rows_by_index, rows_of
 from streams.views.parse import QueryParams
 from streams.views.query_params import CURSOR, Parameter, limit, one_of
 from streams.views.reads import ReadOnlyStore
@@ -182,3 +183,32 @@ def conversation(view: ReadOnlyStore, id: str) -> Json:
         "metadata": None,
     }
     return {"conversation": entity, "tasks": [row["task_id"] for row in rows]}
+
+
+CONVERSATIONS_PARAMS = PAGED
+_CONVERSATIONS = TASKS.of + key("conversation_id")
+
+
+def conversations(view: ReadOnlyStore, params: QueryParams) -> Json:
+    """Return the conversations by id, each with the number of its tasks."""
+
+    def entries(after_key: bytes | None) -> Entries:
+        last = None if after_key is None else first_text(after_key.removeprefix(_CONVERSATIONS))
+        for id in distinct_texts(view, _CONVERSATIONS, last):
+            if id != last:
+                yield TASKS.filtered("conversation_id", id), _listed_conversation(view, id)
+
+    return page_of(params, _CONVERSATIONS, entries)
+
+
+def _listed_conversation(view: ReadOnlyStore, id: str) -> Json:
+    """Return the row of a conversation, read from the keys of its tasks' index alone."""
+    prefix = TASKS.filtered("conversation_id", id)
+    ends = len(prefix) + len(key(0))
+    times = [number_at_end(row_key[:ends]) for row_key, _ in view.scan(prefix)]
+    return {
+        "id": id,
+        "tasks": len(times),
+        "created_at": iso_of_ms(times[0]),
+        "last_created_at": iso_of_ms(times[-1]),
+    }

@@ -224,6 +224,25 @@ def test_a_call_that_nobody_answers(bench: Bench) -> None:
     assert call["closed_at"] is not None
 
 
+def test_conversations_come_by_id_page_by_page(bench: Bench) -> None:
+    ids = ["conv-7f", "conv-8", "conv-8", "conv-9"]
+    requests = [request(f"t{n}", conversation_id=id) for n, id in enumerate(ids)]
+    bench.send("asap.envelopes", *requests)
+    path = "/v1/asap/conversations"
+    rows = bench.look(path)["items"]
+    assert [(each["id"], each["tasks"]) for each in rows] == [
+        ("conv-7f", 1),
+        ("conv-8", 2),
+        ("conv-9", 1),
+    ]
+    tasks = bench.look("/v1/asap/tasks", "conversation_id=conv-8")["tasks"]
+    times = [each["task"]["created_at"] for each in tasks]
+    assert [rows[1]["created_at"], rows[1]["last_created_at"]] == times
+    page = bench.look(path, "limit=2")
+    assert page["items"] == rows[:2]
+    assert bench.look(path, f"cursor={page['next']}") == {"items": rows[2:], "next": None}
+
+
 def test_a_conversation(bench: Bench) -> None:
     other = "urn:asap:agent:other"
     bench.send(ENVELOPES, request("t2"), request("t1", recipient=other))

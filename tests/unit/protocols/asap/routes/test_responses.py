@@ -94,6 +94,7 @@ def test_what_belongs_to_tasks_is_as_described(seeded_gateway: GatewayBench) -> 
         len(get_valid_json(seeded_gateway, "list_messages", id="t1")["messages"][0]["parts"]) == 6
     )
     assert get_valid_json(seeded_gateway, "list_artifacts", id="t1")["artifacts"]
+    assert get_valid_json(seeded_gateway, "list_conversations")["items"][0]["id"] == "conv-7f"
     assert get_valid_json(seeded_gateway, "get_conversation", id="conv-7f")["tasks"] == [
         "t1",
         "t2",
