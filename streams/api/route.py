@@ -41,11 +41,13 @@ class ProcessState(NamedTuple):
 
     view: the status of the view.  log: a reading of all offsets, which callers share.
     dead_letters: how many are stored and were not sent again, by topic without prefix.
+    kafka_answers: whether a request to Kafka has a chance.
     """
 
     view: Callable[[], ViewStatus]
     log: Callable[[], LogState]
     dead_letters: Callable[[], Mapping[str, int]] = dict
+    kafka_answers: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)

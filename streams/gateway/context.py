@@ -53,6 +53,7 @@ class Gateway:
             self.view.status,
             SharedState(self.log, self.settings.prefix),
             lambda: self.dead_letters.counts,
+            lambda: self.broker.up,
         )
 
     def stop(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from streams.api.things import Step, Thing, ThingVerdict
@@ -43,6 +43,19 @@ class ThingRecords:
             if self._topic(each) is self._thing.facts
         ]
         return ruling._replace(fact=facts[0]) if len(facts) == 1 else ruling
+
+    def witness(self, ruling: Ruling) -> str | None:
+        """Return the position of a record that shows the principal of a step or verdict."""
+        if ruling.fact is not None or ruling.cause is None:
+            return ruling.fact
+        return next(iter(self._effects_of(ruling.cause)), None)
+
+    def with_principal(self, ruling: Ruling, principals: Mapping[str, str]) -> Ruling:
+        """Return a step or verdict with its principal.  principals: by position of a witness."""
+        place = self.witness(ruling)
+        if ruling.principal is not None or place is None:
+            return ruling
+        return ruling._replace(principal=principals.get(place))
 
     def of(self, steps: Iterable[Step]) -> list[ThingRecord]:
         """Return the records that steps name, and the messages that these caused, each once."""

@@ -14,6 +14,7 @@ from streams.errors import AmbiguousNode, NotFound
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery
 from streams.routes import thing_kinds, traces
+from streams.routes.thing_principals import read_principals
 from streams.routes.thing_records import ThingRecords
 from streams.view_store.graph.index import Direction, steps
 from streams.views.keys import key, number_at_end
@@ -87,6 +88,10 @@ def _json(call: Call, item: Thing) -> Json:
     listed = _page_of_steps(call, item)
     steps = [(n, records.with_fact(step)) for n, step in listed["items"]]
     verdicts = [records.with_fact(verdict) for verdict in item.verdicts()[-MOST_STEPS:]]
+    witnesses = map(records.witness, (*verdicts, *(step for _, step in steps)))
+    principals = read_principals(call, filter(None, witnesses))
+    steps = [(n, records.with_principal(step, principals)) for n, step in steps]
+    verdicts = [records.with_principal(verdict, principals) for verdict in verdicts]
     return {
         "node": item.node,
         "protocol": item.node.partition(":")[0],
