@@ -14,10 +14,13 @@ from click.testing import CliRunner, Result
 
 from streams import Client
 from streams.cli import main
+from streams.engine.headers import dead_letter_headers
 from streams.engine.kafka import KafkaLog
-from streams.engine.records import Output
+from streams.engine.records import LogRecord, Output
 from streams.engine.task import group_of
 from streams.errors import AccessDenied, LoginFailed, TlsFailed
+from streams.ingress.edges import ingress_topic_of
+from streams.processing.encode import to_output
 from streams.settings import Settings
 from streams.summit.serving.serve import group_of as agents_group
 from tests.authority import Authority
@@ -31,10 +34,12 @@ from topology.declarations import TopicKind
 from topology.saop import SAOP_TURNS
 from topology.sap import SAP_RESULTS, SAP_TASKS
 from topology.summit import SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_REPLIES
+from topology.topics import dead_letters_of
 
 pytestmark = pytest.mark.slow
 
 PREFIX = "safe."
+SCRAM = {"SECURITY_SASL_MECHANISM": "SCRAM-SHA-512"}
 ROLES = {
     "service": "service",
     "gateway": "gateway",
@@ -82,9 +87,8 @@ def system(kafka: SecureBroker, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """The worker logs in by SCRAM."""
     folder: Path = tmp_path_factory.mktemp("system")
     kafka.add_scram_user("service", "scrambled")
-    scram = {"SECURITY_SASL_MECHANISM": "SCRAM-SHA-512"}
     logins = {
-        "worker": kafka.login("service", "scrambled") | scram,
+        "worker": kafka.login("service", "scrambled") | SCRAM,
         "gateway": kafka.login("gateway"),
     }
     started = []
@@ -173,6 +177,36 @@ def test_agents_send_and_read_their_inbox_with_exactly_the_acls_printed(
     assert tailed.exit_code == 0, tailed.output
     assert packet["packet_id"] in tailed.output
     assert "does not allow" not in system.worker.text() + system.gateway.text()
+
+
+def test_a_gateway_shows_lags_and_redrives_with_exactly_the_acls_printed(
+    kafka: SecureBroker, system: System
+) -> None:
+    position = make_dead_letter(kafka, idea(6, trace__session_id="secure-6"))
+    order = {"positions": [position], "reason": "tried"}
+    with httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client:
+        redriven = client.post("/v1/dead-letters/redrive", json=order)
+        assert redriven.status_code == 200, redriven.text
+        sent = redriven.json()["results"][0]["sent"]
+        params = {"session_id": "secure-6", "after": sent}
+        assert len(client.get("/v1/apc/packets", params=params).json()["packets"]) == 1
+        again = client.post("/v1/dead-letters/redrive", json=order).json()["results"][0]
+        assert (again["state"], again["sent"]) == ("done", None)
+        shown = client.get("/v1/log").raise_for_status().json()
+    assert len(shown["topics"]) == len(topics.ALL)
+    assert "does not allow" not in system.gateway.text()
+
+
+def make_dead_letter(kafka: SecureBroker, packet: dict[str, Any]) -> str:
+    """Write a packet, as a worker that failed to judge it would, among the dead letters."""
+    name = PREFIX + dead_letters_of(APC_PACKETS).name
+    settings = Settings().assign({"PREFIX": PREFIX})
+    output = to_output(ingress_topic_of(APC_PACKETS.name), packet, 1, settings)
+    failed = LogRecord(PREFIX + APC_PACKETS.name, 0, 0, 1, output.key, output.value, ())
+    headers = dead_letter_headers(failed, "decide_failed", "A fault.", original=True)
+    log = log_of(kafka.login("service", "scrambled") | SCRAM)
+    (record,) = log.append([Output(name, output.key, output.value, headers, 0)])
+    return f"{name}/{record.partition}/{record.offset}"
 
 
 def test_readers_see_what_was_decided_and_send_nothing(
