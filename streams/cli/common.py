@@ -186,7 +186,9 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
         except StateLocked:
             directory = Path(folder)
         try:
-            with View(log, directory / "rows", settings.prefix) as view:
+            with View(
+                log, directory / "rows", settings.prefix, set_aside=settings.view_set_aside
+            ) as view:
                 view.catch_up(CATCH_UP_S)
                 yield view
         finally:

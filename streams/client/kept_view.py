@@ -110,9 +110,11 @@ class KeptView:
                 folder = Path(
                     resources.enter_context(tempfile.TemporaryDirectory("-headrace-view"))
                 )
-            prefix = self._settings.prefix
+            prefix, set_aside = self._settings.prefix, self._settings.view_set_aside
             limit_block_cache(self._settings.block_cache_mib << 20)
-            view = resources.enter_context(View(self._log, folder / "rows", prefix))
+            view = resources.enter_context(
+                View(self._log, folder / "rows", prefix, set_aside=set_aside)
+            )
             self._partitions = {t.name: t.partitions for t in self._log.topics().values()}
             self._resources = resources.pop_all()
         self._view = view

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
-from streams.settings.values import Declaration
+from streams.settings.values import Declaration, Format
 
 PREFIX = "HEADRACE_"
+_POSITIONS = re.compile(r"([A-Za-z0-9._-]+/\d{1,9}/\d{1,18}(,(?=.)|$))*")
+POSITIONS = Format(
+    "positions such as apc.events/0/31, separated by commas",
+    lambda text: _POSITIONS.fullmatch(text) is not None,
+)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
 
@@ -194,6 +200,13 @@ class ServiceSettings:
     )
     broker_port: int = number(
         "BROKER_PORT", 19640, "port of the local broker; if 0 or in use, a free one", 0, 65535
+    )
+    view_set_aside: str = setting(
+        "VIEW_SET_ASIDE",
+        "",
+        "positions, topic/partition/offset separated by commas, of records that no worker wrote:"
+        " a view that stops at one for its unknown schema continues without it",
+        format=POSITIONS,
     )
     max_record_bytes: int = number(
         "MAX_RECORD_BYTES",

@@ -7,13 +7,17 @@ or that a projection cannot apply, must not stop all views for good.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 
 from streams.engine.records import Record, is_text, position
 from streams.errors import HeadraceError
 from streams.view_store.rows import FOLLOWED
-from streams.view_store.schema_guard import is_written_by_no_version, refuse_newer_schema
+from streams.view_store.schema_guard import (
+    is_set_aside,
+    is_written_by_no_version,
+    refuse_newer_schema,
+)
 from streams.view_store.service_rows import add_to_service
 from streams.views.changes import WriteBatch
 from streams.views.reads import RowReader
@@ -26,14 +30,20 @@ _log = logging.getLogger("streams.views.apply")
 
 
 def apply_records(
-    topics: Mapping[str, Topic], records: Sequence[Record], store: RowReader
+    topics: Mapping[str, Topic],
+    records: Sequence[Record],
+    store: RowReader,
+    set_aside: Collection[str] = (),
 ) -> tuple[WriteBatch, Sequence[Record]]:
     """Return the rows that the records change, and the records without the skipped ones.
 
-    topics: by full name.  Raises InternalUnreadable before a record of a later version, and what a
-    projection raises when many records fail: that is a defect of this version.
+    topics: by full name.  set_aside: positions of records of unknown schemas to skip.
+    Raises InternalUnreadable before a record of a later version, and what a projection raises when
+    many records fail: that is a defect of this version.
     """
-    readable = [record for record in records if not _is_unreadable(topics[record.topic], record)]
+    readable = [
+        record for record in records if not _is_skipped(topics[record.topic], record, set_aside)
+    ]
     for failures in count():
         try:
             return _apply(topics, readable, store), readable
@@ -83,10 +93,13 @@ def _first_failing(topics: Mapping[str, Topic], records: Sequence[Record], store
     return low
 
 
-def _is_unreadable(topic: Topic, record: Record) -> bool:
-    """Return whether a record's key is no text, or its value is of no version of this service."""
+def _is_skipped(topic: Topic, record: Record, set_aside: Collection[str]) -> bool:
+    """Return whether a record's key is no text, its value is of no version, or it is set aside."""
     if FOLLOWED[topic.name] is None:
         return False
+    if set_aside and is_set_aside(topic, record, set_aside):
+        _log.warning("%s is skipped: it is set aside", position(record))
+        return True
     unreadable = not is_text(record.key) or is_written_by_no_version(topic, record)
     if unreadable:
         _log.warning("%s is skipped: no processor writes such a %s", position(record), topic.record)

@@ -64,9 +64,11 @@ class ViewThread:
         waiters: OffsetWaiters,
         watch: EndOffsetPoller,
         awaiting: RowWaiters,
+        set_aside: str = "",
     ) -> None:
         self._log, self._path, self._prefix, self._clock = log, path, prefix, clock
         self._waiters, self._watch, self._awaiting = waiters, watch, awaiting
+        self._set_aside = set_aside
         self._stopping = threading.Event()
         self._lock: DirectoryLock | None = None
         self._frozen = False
@@ -132,7 +134,7 @@ class ViewThread:
     def _open_view(self) -> Iterator[View]:
         """Open the store; at the end close it, or remove it if it must be rebuilt."""
         self._damage = self._pending_ends = None
-        view = View(self._log, self._path / "rows", self._prefix, self._clock)
+        view = View(self._log, self._path / "rows", self._prefix, self._clock, self._set_aside)
         view.on_written = self._awaiting.written
         close = view.close
         try:

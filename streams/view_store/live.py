@@ -39,7 +39,7 @@ class LiveView:
     """A view with its own threads.
 
     log: read by the threads of this view.  path: its directory; the rows are in `rows` there.
-    settings: only their prefix is used.  clock: ms since the epoch.
+    settings: only the prefix and `view_set_aside` are used.  clock: ms since the epoch.
     """
 
     def __init__(
@@ -52,7 +52,14 @@ class LiveView:
         self._waiters, self._awaiting = OffsetWaiters(), RowWaiters()
         self._watch = EndOffsetPoller(log, self._waiters, clock)
         self._keeper = ViewThread(
-            log, path, settings.prefix, clock, self._waiters, self._watch, self._awaiting
+            log,
+            path,
+            settings.prefix,
+            clock,
+            self._waiters,
+            self._watch,
+            self._awaiting,
+            settings.view_set_aside,
         )
         self._threads: list[threading.Thread] = []
         self._suspended = SuspendedQueries(time.monotonic)

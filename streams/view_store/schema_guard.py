@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from schemas import Undecodable, decode, written_id
 from schemas.catalogue import FIRST_ID, LATEST_ID
@@ -28,6 +28,17 @@ def is_written_by_no_version(topic: Topic, record: Record) -> bool:
     return record.value[:1] != b"\0" or (has_own_ids and id > LATEST_ID + _LATER_IDS)
 
 
+def is_set_aside(topic: Topic, record: Record, set_aside: Collection[str]) -> bool:
+    """Return whether an operator has set a record aside, and this version cannot read it."""
+    if position(record) not in set_aside:
+        return False
+    try:
+        refuse_newer_schema(topic, [record])
+    except InternalUnreadable:
+        return True
+    return False
+
+
 def refuse_newer_schema(topic: Topic, records: Sequence[Record]) -> None:
     """Raise InternalUnreadable for a record whose schema this version does not have.
 
@@ -39,8 +50,11 @@ def refuse_newer_schema(topic: Topic, records: Sequence[Record]) -> None:
     by_head = {record.value[:5]: record for record in records if record.value is not None}
     for head, record in by_head.items():
         if head[:1] == b"\0" and _is_newer(int.from_bytes(head[1:], "big"), record, topic.record):
-            message = f"{position(record)} has a schema that this version does not know"
-            raise InternalUnreadable(message, advice="Upgrade this process as well as the workers.")
+            raise InternalUnreadable(
+                f"{position(record)} has a schema that this version does not know",
+                advice="Upgrade this process as well as the workers. If no worker wrote it,"
+                f" HEADRACE_VIEW_SET_ASIDE={position(record)} lets the view continue without it.",
+            )
 
 
 def _is_newer(id: int, record: Record, name: str) -> bool:

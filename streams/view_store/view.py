@@ -40,6 +40,8 @@ class View(StoredRows):
     """A view over the log in one RocksDB store.
 
     prefix: of topic names.  clock: ms since the epoch.
+    set_aside: positions, separated by commas, of records that are skipped if their schema is
+    unknown.
     begun_anew: why the store was rebuilt; None if the existing one is used.
     at_once: maximum number of records per step.
     applied, batches, apply_s: records and batches applied, and the seconds this took.
@@ -54,8 +56,10 @@ class View(StoredRows):
         path: Path,
         prefix: str = "",
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        set_aside: str = "",
     ) -> None:
         self._log = log
+        self._set_aside = frozenset(filter(None, set_aside.split(",")))
         self._prefix = prefix
         self._clock = clock
         self.at_once = _STEP_RECORDS
@@ -113,7 +117,7 @@ class View(StoredRows):
         """
         records = self._reader.poll(timeout_s, self.at_once)
         began = time.perf_counter()
-        rows, readable = apply_records(self._source.topics, records, self._store)
+        rows, readable = apply_records(self._source.topics, records, self._store, self._set_aside)
         answers = self._record_answers(readable, rows)
         new_positions = self._update_positions(rows)
         if rows:

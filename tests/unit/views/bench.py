@@ -38,7 +38,13 @@ class Bench:
         create_topics(self.log, self.settings)
 
     def open_view(self) -> View:
-        return View(self.log, self.folder / "view", self.settings.prefix, lambda: self.now)
+        return View(
+            self.log,
+            self.folder / "view",
+            self.settings.prefix,
+            lambda: self.now,
+            self.settings.view_set_aside,
+        )
 
     def reopen_view(self) -> None:
         self.view.close()

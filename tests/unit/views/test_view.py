@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from schemas.catalogue import FIRST_ID
-from streams.engine.records import TopicPartition
-from streams.errors import InternalUnreadable, TopicsMismatch
+from schemas.catalogue import FIRST_ID, LATEST_ID
+from streams.engine.records import Output, TopicPartition
+from streams.errors import InternalUnreadable, SettingsError, TopicsMismatch
+from streams.settings import Settings
 from streams.view_store.view import View
 from streams.views.positions import Position, ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea, packet_id, transition
@@ -53,6 +56,37 @@ def test_a_view_stops_before_a_fact_of_a_later_version(
     bench.reopen_view()
     bench.view.catch_up(0)
     assert bench.get(PACKET).status == 200
+
+
+def test_a_view_continues_without_a_record_that_is_set_aside(bench: Bench) -> None:
+    forged = b"\0" + (LATEST_ID + 1).to_bytes(4, "big") + b"\1"
+    bench.send("apc.packets", idea())
+    (record,) = bench.log.append([Output("apc.events", b"s1", forged, (), 0)])
+    bench.send("apc.packets", idea(2))
+    with pytest.raises(InternalUnreadable) as stopped:
+        bench.view.catch_up(0)
+    advice = f"HEADRACE_VIEW_SET_ASIDE=apc.events/0/{record.offset} "
+    assert advice in (stopped.value.advice or "")
+    bench.settings = replace(bench.settings, view_set_aside=f"apc.events/0/{record.offset}")
+    bench.reopen_view()
+    bench.view.catch_up(0)
+    assert bench.view.skipped == 1
+    assert len(bench.look("/v1/apc/packets")["packets"]) == 2
+
+
+def test_a_record_that_can_be_read_is_never_set_aside(bench: Bench) -> None:
+    facts = [f"apc.events/{n}/0" for n in range(2)]
+    bench.settings = replace(bench.settings, view_set_aside=",".join(facts))
+    bench.reopen_view()
+    bench.send("apc.packets", idea())
+    assert bench.look("/v1/apc/packets")["packets"]
+    assert bench.view.skipped == 0
+
+
+@pytest.mark.parametrize("text", ["apc.events", "apc.events/0", "a/0/1,", "a/0/1, b/0/1", "/0/1"])
+def test_what_is_no_position_cannot_be_set_aside(text: str) -> None:
+    with pytest.raises(SettingsError, match="VIEW_SET_ASIDE is positions such as"):
+        Settings().assign({"VIEW_SET_ASIDE": text})
 
 
 def test_a_topic_created_anew_empties_the_view(bench: Bench) -> None:
