@@ -16,6 +16,8 @@ const pages = {
   deadLetters: lazy(() => import("./pages/dead_letters")),
   audit: lazy(() => import("./pages/audit")),
   log: lazy(() => import("./pages/log")),
+  savedViews: lazy(() => import("./pages/saved_views")),
+  signIn: lazy(() => import("./pages/sign_in")),
   notFound: lazy(() => import("./pages/not_found")),
 };
 
@@ -42,6 +44,8 @@ export function App() {
             <Route path="/console/dead-letters" component={pages.deadLetters} />
             <Route path="/console/audit" component={pages.audit} />
             <Route path="/console/log" component={pages.log} />
+            <Route path="/console/saved-views" component={pages.savedViews} />
+            <Route path="/console/sign-in" component={pages.signIn} />
             <Route default component={pages.notFound} />
           </Router>
         </ErrorBoundary>

@@ -609,7 +609,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Accepted tasks, the newest first */
+        get: operations["list_sap_tasks"];
         put?: never;
         /** Send tasks, or send one and wait for its outcome */
         post: operations["send_tasks"];
@@ -670,6 +671,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sap/tasks/{taskId}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How each command about a task was decided: every check in order, and the evaluation by the constitution of this process */
+        get: operations["explain_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sap/cache": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys of vetted answers, each with the newest answer but its output */
+        get: operations["list_cached"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sap/cache/{cacheKey}": {
         parameters: {
             query?: never;
@@ -713,6 +748,23 @@ export interface paths {
         };
         /** What was learned of tasks that ask the same thing */
         get: operations["list_learning"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sap/heuristics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every version of the values derived for a capability */
+        get: operations["list_heuristics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -883,6 +935,23 @@ export interface paths {
         };
         /** An MCP call and its answer */
         get: operations["get_call"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/asap/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Conversations by id, with the number of their tasks and when the first and the last was made */
+        get: operations["list_conversations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2168,6 +2237,13 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** AsapConversations */
+        AsapConversations: {
+            /** Items */
+            items: components["schemas"]["AsapListedConversation"][];
+            /** Next */
+            next: string | null;
+        };
         /** AsapEvents */
         AsapEvents: {
             /** Task Id */
@@ -2198,6 +2274,26 @@ export interface components {
             /** Version */
             version: number;
             state: components["schemas"]["AsapState"];
+        };
+        /**
+         * AsapListedConversation
+         * @description A conversation.  created_at, last_created_at: of its first and its last task.
+         */
+        AsapListedConversation: {
+            /** Id */
+            id: string;
+            /** Tasks */
+            tasks: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Last Created At
+             * Format: date-time
+             */
+            last_created_at: string;
         };
         /** AsapListedSnapshot */
         AsapListedSnapshot: {
@@ -3640,6 +3736,246 @@ export interface components {
              */
             next: string | null;
         };
+        /**
+         * SapAcceptedCommand
+         * @description An accepted command that is still on the log.
+         */
+        SapAcceptedCommand: {
+            /** Position */
+            position: string;
+            /**
+             * Subject
+             * @enum {string}
+             */
+            subject: "TASK" | "RESULT" | "SIGNAL";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "accepted" | "duplicate" | "rejected";
+            /** Rule */
+            rule: string;
+            /** Reason */
+            reason: string | null;
+            /** Checks */
+            checks: (components["schemas"]["SapDecidingCheck"] | components["schemas"]["SapExplainedCheck"])[];
+            /** Warnings */
+            warnings: string[];
+            /** Accepted */
+            accepted: components["schemas"]["headrace.sap.SapAccepted"] | null;
+            evaluation: components["schemas"]["SapEvaluation"] | null;
+        };
+        /**
+         * SapCachedKey
+         * @description The newest version that counts; null if none does, and then `refused` says why.
+         *
+         *     checked: null without `verify`.
+         */
+        SapCachedKey: {
+            /** Cachekey */
+            cacheKey: string;
+            /** Version */
+            version: number | null;
+            /** Capability */
+            capability: string | null;
+            /** Territory */
+            territory: string | null;
+            /** Storedat */
+            storedAt: string | null;
+            /** Agesec */
+            ageSec: number | null;
+            /** Alignment */
+            alignment: string | null;
+            /** Producer */
+            producer: string | null;
+            /** Taskid */
+            taskId: string | null;
+            /** Recordsha256 */
+            recordSha256: string | null;
+            /** Refused */
+            refused: string | null;
+            checked: components["schemas"]["SapCheckedVersions"] | null;
+        };
+        /** SapCachedKeys */
+        SapCachedKeys: {
+            /** Items */
+            items: components["schemas"]["SapCachedKey"][];
+            /** Next */
+            next: string | null;
+        };
+        /**
+         * SapCheckedVersions
+         * @description firstBad: the lowest version that is refused, or does not follow the one before it.
+         */
+        SapCheckedVersions: {
+            /** Versions */
+            versions: number;
+            /** Firstbad */
+            firstBad: number | null;
+            /** Refused */
+            refused: components["schemas"]["SapRefusedVersion"][];
+        };
+        /**
+         * SapDecidingCheck
+         * @description The check that decided.
+         */
+        SapDecidingCheck: {
+            /** Check */
+            check: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "passed" | "failed";
+            /** Rule */
+            rule: string;
+            /** Reason */
+            reason: string | null;
+            /** Figures */
+            figures: unknown;
+            /** Errors */
+            errors: unknown;
+        };
+        /**
+         * SapEvaluation
+         * @description The evaluation again, by the constitution of this process.
+         *
+         *     constitution: the one of the decision.
+         */
+        SapEvaluation: {
+            /** Constitution */
+            constitution: string;
+            /** Alignment */
+            alignment: string;
+            /** Combined */
+            combined: string;
+            /** Steps */
+            steps: unknown[];
+            /** Policychecks */
+            policyChecks: components["schemas"]["headrace.sap.SapCheck"][];
+            /** Violations */
+            violations: components["schemas"]["headrace.sap.SapViolation"][];
+        };
+        /**
+         * SapExplainedCandidate
+         * @description A version that could have answered.  alignment: null if it was not evaluated.
+         */
+        SapExplainedCandidate: {
+            /** Version */
+            version: number;
+            /** Agesec */
+            ageSec: number;
+            /** Fresh */
+            fresh: boolean;
+            /** Alignment */
+            alignment: string | null;
+        };
+        /** SapExplainedCheck */
+        SapExplainedCheck: {
+            /** Check */
+            check: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "passed" | "not reached";
+        };
+        /** SapExplainedCommand */
+        SapExplainedCommand: {
+            /** Position */
+            position: string;
+            /**
+             * Subject
+             * @enum {string}
+             */
+            subject: "TASK" | "RESULT" | "SIGNAL";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "accepted" | "duplicate" | "rejected";
+            /** Rule */
+            rule: string;
+            /** Reason */
+            reason: string | null;
+            /** Checks */
+            checks: (components["schemas"]["SapDecidingCheck"] | components["schemas"]["SapExplainedCheck"])[];
+            /** Warnings */
+            warnings: string[];
+        };
+        /** SapExplainedLookup */
+        SapExplainedLookup: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Verdict */
+            verdict: string;
+            /** Reason */
+            reason: string;
+            /** Leader */
+            leader: boolean;
+            /** Leadertaskid */
+            leaderTaskId: string | null;
+            /** Waituntil */
+            waitUntil: string | null;
+            /** Version */
+            version: number | null;
+            /** Agesec */
+            ageSec: number | null;
+            /** Candidates */
+            candidates: components["schemas"]["SapExplainedCandidate"][];
+            /** Checks */
+            checks: components["schemas"]["headrace.sap.SapCheck"][] | null;
+            /** Violations */
+            violations: components["schemas"]["headrace.sap.SapViolation"][] | null;
+        };
+        /** SapExplainedOutcome */
+        SapExplainedOutcome: {
+            /** Seq */
+            seq: number;
+            /** Rule */
+            rule: string;
+            /** Cause */
+            cause: string;
+            /** Status */
+            status: string;
+            /** Alignment */
+            alignment: string;
+            /** Error */
+            error: unknown;
+            /** Cache */
+            cache: unknown;
+        };
+        /**
+         * SapExplanation
+         * @description The decisions on a task.  constitution: by which `evaluation` evaluates again.
+         */
+        SapExplanation: {
+            /** Taskid */
+            taskId: string;
+            /** State */
+            state: string | null;
+            /** Constitution */
+            constitution: string;
+            /** Commands */
+            commands: (components["schemas"]["SapAcceptedCommand"] | components["schemas"]["SapExplainedCommand"])[];
+            /** Lookups */
+            lookups: components["schemas"]["SapExplainedLookup"][];
+            /** Outcomes */
+            outcomes: components["schemas"]["SapExplainedOutcome"][];
+        };
         /** SapLearnings */
         SapLearnings: {
             /** Items */
@@ -3648,6 +3984,53 @@ export interface components {
             heuristics: components["schemas"]["headrace.sap.SapHeuristics"][];
             /** Next */
             next: string | null;
+        };
+        /** SapListedTask */
+        SapListedTask: {
+            /** Taskid */
+            taskId: string;
+            /** Correlationid */
+            correlationId: string;
+            /** Parenttaskid */
+            parentTaskId: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "QUEUED" | "RUNNING" | "PARTIAL" | "SUCCEEDED" | "FAILED" | "CANCELLED" | "ESCALATED";
+            /** Position */
+            position: string;
+            /**
+             * Acceptedat
+             * Format: date-time
+             */
+            acceptedAt: string;
+            /** Startedat */
+            startedAt: string | null;
+            /**
+             * Updatedat
+             * Format: date-time
+             */
+            updatedAt: string;
+            /** Closedat */
+            closedAt: string | null;
+            /** Deadline */
+            deadline: string | null;
+            issuer: components["schemas"]["headrace.sap.SapParty"];
+            target: components["schemas"]["headrace.sap.SapTarget"];
+            /** Producer */
+            producer: components["schemas"]["headrace.sap.SapProducer"] | null;
+            /** Territory */
+            territory: string | null;
+            /**
+             * Cachestate
+             * @enum {string}
+             */
+            cacheState: "none" | "lookup" | "waiting" | "missed" | "hit";
+            /** Lastalignment */
+            lastAlignment: string | null;
+            /** Errorcode */
+            errorCode: string | null;
         };
         /** SapMetricMean */
         SapMetricMean: {
@@ -3686,6 +4069,13 @@ export interface components {
             max: number | null;
             /** Mean */
             mean: number | null;
+        };
+        /** SapRefusedVersion */
+        SapRefusedVersion: {
+            /** Version */
+            version: number;
+            /** Reason */
+            reason: string;
         };
         /**
          * SapTaskAnswer
@@ -3764,6 +4154,13 @@ export interface components {
             storedVersion: number | null;
             /** Storerefused */
             storeRefused: boolean;
+        };
+        /** SapTasks */
+        SapTasks: {
+            /** Items */
+            items: components["schemas"]["SapListedTask"][];
+            /** Next */
+            next: string | null;
         };
         /** SapVersions */
         SapVersions: {
@@ -12219,6 +12616,107 @@ export interface operations {
             };
         };
     };
+    list_sap_tasks: {
+        parameters: {
+            query?: {
+                /** @description In this state. */
+                state?: "QUEUED" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELLED" | "ESCALATED" | "PARTIAL";
+                /**
+                 * @description For this capability.
+                 * @example consult.align
+                 */
+                capability?: string;
+                /**
+                 * @description Sent by this agent.
+                 * @example ana
+                 */
+                issuer?: string;
+                /**
+                 * @description Accepted not earlier.
+                 * @example 2026-11-22T12:00:00.000Z
+                 */
+                from?: string;
+                /**
+                 * @description Accepted earlier.
+                 * @example 2026-11-23T12:00:00.000Z
+                 */
+                to?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SapTasks"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     send_tasks: {
         parameters: {
             query?: never;
@@ -12904,6 +13402,184 @@ export interface operations {
             };
         };
     };
+    explain_task: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @example 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a */
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SapExplanation"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_cached: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of this capability.
+                 * @example consult.align
+                 */
+                capability?: string;
+                /**
+                 * @description Of this territory; empty: of tasks without one.
+                 * @example EUFM
+                 */
+                territory?: string;
+                /** @description Check all versions of each key too. */
+                verify?: boolean;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SapCachedKeys"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_cached: {
         parameters: {
             query?: {
@@ -13166,6 +13842,94 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SapLearnings"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_heuristics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of this capability.
+                 * @example consult.align
+                 */
+                capability?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["headrace.sap.SapHeuristics"][];
+                        /** @description The cursor of the next page. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The answer that the client has, by `If-None-Match`, is the current one. */
@@ -14131,6 +14895,85 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_conversations: {
+        parameters: {
+            query?: {
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AsapConversations"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Unprocessable Content. */
             422: {

@@ -2,6 +2,7 @@ import { api, queryOf, type Schemas } from "../api/client";
 import { useApi } from "../api/use_api";
 import { AsOf } from "../parts/as_of";
 import { State } from "../parts/chip";
+import { Compare } from "../parts/compare";
 import { Envelope } from "../parts/envelope";
 import { NodeLink } from "../parts/link";
 import { MachineTab } from "../parts/machine";
@@ -66,6 +67,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
       <Facts thing={thing} />
       {fact && <ProofBadges position={fact} key={fact} />}
       <AsOf steps={steps} asOf={asOf} thing={thing} />
+      <Compare thing={thing} steps={steps} />
       <Tabs
         label="Views of this thing"
         tabs={[

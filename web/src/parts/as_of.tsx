@@ -26,7 +26,8 @@ interface Props {
 
 /** A slider with a stop for each step, and one for now. */
 export function AsOf({ steps, asOf }: Props) {
-  const { change } = useUrl();
+  const { query, change } = useUrl();
+  const isComparing = query["compare"] !== undefined;
   const stops = listStops(steps);
   if (stops.length < 2) return null;
   const at = stopIndex(stops, asOf);
@@ -74,6 +75,14 @@ export function AsOf({ steps, asOf }: Props) {
           "now"
         )}
       </span>
+      <button
+        type="button"
+        class="quiet"
+        aria-pressed={isComparing}
+        onClick={() => change({ compare: isComparing ? undefined : (stops[0]?.fact ?? undefined) })}
+      >
+        Compare
+      </button>
       {stop && (
         <button type="button" class="quiet" onClick={() => change({ as_of: undefined })}>
           To now

@@ -23,7 +23,7 @@ export function Verdict({ verdict, rule }: { verdict: string | null; rule?: stri
         {look.sign}
       </span>{" "}
       {look.word}
-      {rule && (
+      {rule && rule !== verdict && (
         <>
           {" "}
           <span class="rule">

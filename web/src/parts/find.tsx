@@ -2,8 +2,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import { useApi } from "../api/use_api";
 import { address, thingAddress, useUrl } from "../state/url";
-import { savedViews } from "../state/views";
+import { type SavedView, savedViews } from "../state/views";
 import { PLACES } from "./places";
+import { useTeamViews } from "./team_views";
 import { plain, Text } from "./text";
 
 interface Choice {
@@ -20,7 +21,7 @@ function matches(label: string, text: string): boolean {
   return label.toLowerCase().includes(text.toLowerCase());
 }
 
-function listPages(text: string): Choice[] {
+function listPages(text: string, team: readonly SavedView[]): Choice[] {
   const pages = PLACES.map((each) => ({
     key: `page ${each.name}`,
     kind: "page",
@@ -28,14 +29,21 @@ function listPages(text: string): Choice[] {
     detail: "",
     href: address(each.segments),
   }));
-  const views = savedViews.value.map((each) => ({
+  const views = [...savedViews.value, ...team].map((each) => ({
     key: `view ${each.name}`,
     kind: "view",
     label: each.name,
     detail: each.path,
     href: each.path,
   }));
-  return [...views, ...pages].filter((each) => matches(each.label, text));
+  const own = {
+    key: "page saved-views",
+    kind: "page",
+    label: "Saved views",
+    detail: "",
+    href: address(["saved-views"]),
+  };
+  return [...views, ...pages, own].filter((each) => matches(each.label, text));
 }
 
 /** The address of what a search names: a trace, a record, an agent or a thing. */
@@ -59,6 +67,7 @@ export function Find({ onClose }: { onClose: () => void }) {
     (signal) => api.GET("/v1/search", { params: { query: { q: term, limit: 20 } }, signal }),
     false,
   );
+  const team = useTeamViews();
   const choices = useMemo(() => {
     const things = (search.data?.items ?? []).map((each) => ({
       key: each.node,
@@ -67,8 +76,8 @@ export function Find({ onClose }: { onClose: () => void }) {
       detail: each.node,
       href: addressOf(each.kind, each.node),
     }));
-    return [...things, ...listPages(term)];
-  }, [search.data, term]);
+    return [...things, ...listPages(term, team)];
+  }, [search.data, term, team]);
   const at = Math.min(index, choices.length - 1);
   const open = (choice: Choice | undefined): void => {
     if (!choice) return;

@@ -104,7 +104,8 @@ export function List<T>({ spec }: { spec: ListSpec<T> }) {
                 {...(spec.marks && { marks: spec.marks })}
               />
               <p class="count muted">
-                {matching.length.toLocaleString("en")} rows{next !== null && ", more as you scroll"}
+                {countRows(matching.length)}
+                {next !== null && ", more as you scroll"}
               </p>
             </>
           )
@@ -112,6 +113,10 @@ export function List<T>({ spec }: { spec: ListSpec<T> }) {
       </Loaded>
     </>
   );
+}
+
+function countRows(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "row" : "rows"}`;
 }
 
 function hasFilters<T>(spec: ListSpec<T>, query: Record<string, string>): boolean {

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Schemas } from "../api/client";
 import { writeSpan } from "../state/clock";
+import { Children } from "./children";
 import { State, Verdict } from "./chip";
-import { NodeLink, PositionLink } from "./link";
+import { PositionLink } from "./link";
 import { Empty } from "./states";
 import { Text } from "./text";
 import { Time } from "./time";
@@ -101,26 +102,5 @@ function TimelineStep({ step, gap, faint }: StepProps) {
         </span>
       </div>
     </li>
-  );
-}
-
-const INSIDE = new Set(["child_of", "answers", "part_of"]);
-
-function Children({ thing }: { thing: Thing }) {
-  const children = thing.links.filter(
-    (each) => each.direction === "in" && INSIDE.has(each.relation),
-  );
-  if (children.length === 0) return null;
-  return (
-    <>
-      <h2>Children and answers</h2>
-      <ul class="lines">
-        {children.map((each) => (
-          <li key={`${each.relation} ${each.node}`}>
-            <span class="muted">{each.relation}</span> <NodeLink node={each.node} />
-          </li>
-        ))}
-      </ul>
-    </>
   );
 }

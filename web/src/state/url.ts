@@ -30,7 +30,7 @@ export const recordAddress = (position: string): string =>
 
 /** Take the parameters of a page that its route has too: without those of the page itself. */
 export function routeParameters(query: Parameters): Record<string, string> {
-  const { tab: _tab, q: _q, ...rest } = query;
+  const { tab: _tab, q: _q, compare: _compare, ...rest } = query;
   return Object.fromEntries(
     Object.entries(rest).filter((entry): entry is [string, string] => Boolean(entry[1])),
   );
