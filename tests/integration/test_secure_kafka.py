@@ -192,8 +192,8 @@ def test_a_gateway_shows_lags_and_redrives_with_exactly_the_acls_printed(
         assert len(client.get("/v1/apc/packets", params=params).json()["packets"]) == 1
         again = client.post("/v1/dead-letters/redrive", json=order).json()["results"][0]
         assert (again["state"], again["sent"]) == ("done", None)
-        shown = client.get("/v1/log").raise_for_status().json()
-    assert len(shown["topics"]) == len(topics.ALL)
+        log_state = client.get("/v1/log").raise_for_status().json()
+    assert len(log_state["topics"]) == len(topics.ALL)
     assert "does not allow" not in system.gateway.text()
 
 
