@@ -12,8 +12,9 @@ export function Matrix({ lessons }: { lessons: readonly Lessons[] }) {
   const most = Math.max(1, ...lessons.map(({ accepted }) => accepted));
   const cells = new Map(lessons.map((each) => [JSON.stringify([each.from, each.to]), each]));
   return (
-    <div class="scroller matrix">
-      <table aria-label="Accepted and refused lessons, by teacher and learner">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls is reached by keyboard
+    <section class="scroller matrix" tabIndex={0} aria-label="Lessons by teacher and learner">
+      <table>
         <thead>
           <tr>
             <th scope="col">teacher ↓ learner →</th>
@@ -50,7 +51,7 @@ export function Matrix({ lessons }: { lessons: readonly Lessons[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 
