@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import click
 
 from streams.cli import common, text
-from streams.cli.cells import Cell
+from streams.cli.cells import Cell, Row
 from streams.settings import Settings
 
 MAX_LIMIT = 1000
@@ -24,6 +24,16 @@ class Column(NamedTuple):
     title: str
     path: str
     kind: str = ""
+
+
+class TextTable(NamedTuple):
+    """A table for people.  row: returns the cells of an item."""
+
+    titles: Sequence[str]
+    row: Callable[[Any, text.Page], Row | Sequence[Any]]
+
+    def show(self, page: text.Page, items: Iterable[Any]) -> None:
+        page.table(self.titles, [self.row(item, page) for item in items])
 
 
 def columns(*paths: str) -> tuple[Column, ...]:
@@ -49,20 +59,23 @@ def show(
     path: str,
     table_columns: tuple[Column, ...],
     members: tuple[str, str] = ("items", "next"),
-    text_columns: tuple[Column, ...] = (),
+    text_table: TextTable | None = None,
     **params: Any,
 ) -> None:
     """Print one page.
 
     members: the names of the response's members with the items and the cursor of the next page.
-    text_columns: for people, where the columns of a pipe are too many, or lack some.
+    text_table: for people, where the columns of a pipe are too many, or lack some.
     params: parameters of the route; those that are None are left out.
     """
     answer = common.ask(path, common.query_of(params), Settings.load())
     items, following = members
 
     def render(answer: Any, page: text.Page) -> None:
-        show_text(page, text_columns or table_columns, answer[items])
+        if text_table is None:
+            show_text(page, table_columns, answer[items])
+        else:
+            text_table.show(page, answer[items])
         page.more(len(answer[items]), answer[following])
 
     def pipe(answer: Any) -> None:
@@ -110,6 +123,14 @@ def show_member_lines(page: text.Page, members: Mapping[str, Any], indent: int =
         for name, value in members.items()
     }
     page.members(cells, indent)
+
+
+def show_value(page: text.Page, value: Any, indent: int = 0) -> None:
+    """Print a value for people: an object member by member."""
+    if isinstance(value, Mapping) and value:
+        show_member_lines(page, value, indent)
+    else:
+        page.line(page.message(value), indent=indent)
 
 
 def _text_cell(page: text.Page, column: Column, item: Any) -> Cell:

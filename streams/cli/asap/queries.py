@@ -8,6 +8,7 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common, lists, text
+from streams.cli.asap import tables
 from streams.cli.asked_things import ask_thing
 from streams.cli.thing_text import show_thing
 from streams.settings import Settings
@@ -36,13 +37,19 @@ def _task_path(id: str, *more: str) -> str:
 
 
 def _show(answer: Any) -> None:
-    text.show(answer, lambda members, page: page.members(members), common.show_members)
+    text.show(answer, _render_members, common.show_members)
 
 
-def _show_items(table_columns: tuple[lists.Column, ...], answer: Any, member: str) -> None:
+def _render_members(answer: Any, page: text.Page) -> None:
+    lists.show_member_lines(page, answer)
+
+
+def _show_items(
+    table_columns: tuple[lists.Column, ...], table: lists.TextTable, answer: Any, member: str
+) -> None:
     text.show(
         answer,
-        lambda body, page: lists.show_text(page, table_columns, body[member]),
+        lambda body, page: table.show(page, body[member]),
         lambda body: lists.show_items(table_columns, body[member]),
     )
 
@@ -102,7 +109,7 @@ def tasks(**params: Any) -> None:
     Example:
       headrace asap tasks --worker urn:asap:agent:indexer:eu --status working
     """
-    lists.show("/v1/asap/tasks", _TASK, ("tasks", "cursor"), **params)
+    lists.show("/v1/asap/tasks", _TASK, ("tasks", "cursor"), tables.TASKS, **params)
 
 
 @click.command("events")
@@ -121,11 +128,11 @@ def events(id: str, at: int | None, **params: Any) -> None:
     answer = _get(_task_path(id, "events"), params.pop("after"), at=at, **params)
 
     def render(answer: Any, page: text.Page) -> None:
-        lists.show_text(page, _EVENT, answer["events"])
+        tables.EVENTS.show(page, answer["events"])
         page.more(len(answer["events"]), answer["cursor"])
         if at is not None:
             page.line()
-            page.members({"version": at, **answer["state"]})
+            lists.show_member_lines(page, {"version": at, **answer["state"]})
 
     def pipe(answer: Any) -> None:
         lists.show_items(_EVENT, answer["events"])
@@ -156,7 +163,7 @@ def snapshots(id: str, version: str | None, after: str | None) -> None:
         _show(_get(_task_path(id, "snapshots", version), after))
         return
     answer = _get(_task_path(id, "snapshots"), after)
-    _show_items(_SNAPSHOT, answer, "snapshots")
+    _show_items(_SNAPSHOT, tables.SNAPSHOTS, answer, "snapshots")
 
 
 @click.command("messages")
@@ -171,7 +178,7 @@ def messages(id: str, after: str | None) -> None:
       headrace asap messages 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
     answer = _get(_task_path(id, "messages"), after)
-    _show_items(_MESSAGE, answer, "messages")
+    _show_items(_MESSAGE, tables.MESSAGES, answer, "messages")
 
 
 @click.command("agents")
@@ -186,6 +193,6 @@ def agents(urn: str | None, **params: Any) -> None:
       headrace asap agents urn:asap:agent:indexer:eu --json
     """
     if urn is None:
-        lists.show("/v1/asap/agents", _AGENT, ("agents", "cursor"), **params)
+        lists.show("/v1/asap/agents", _AGENT, ("agents", "cursor"), tables.AGENTS, **params)
     else:
         _show(_get(f"agents/{quote(urn, safe='')}", params["after"]))

@@ -8,6 +8,7 @@ import click
 
 from streams.cli import common, lists
 from streams.cli.commands import PROTOCOLS
+from streams.cli.saop import tables
 
 _AGENTS = click.Choice(["researcher", "architect", "developer", "reviewer"])
 _DETECTORS = click.Choice(["confidence", "repetition", "failures"])
@@ -46,7 +47,7 @@ def sessions(**params: Any) -> None:
     Example:
       headrace saop sessions --session s-9
     """
-    lists.show("/v1/saop/sessions", _SESSION, **params)
+    lists.show("/v1/saop/sessions", _SESSION, text_table=tables.SESSIONS, **params)
 
 
 @click.command("turns")
@@ -62,7 +63,7 @@ def turns(**params: Any) -> None:
     Example:
       headrace saop turns --task paint-7 --from-index 3 --json
     """
-    lists.show("/v1/saop/turns", _TURN, **params)
+    lists.show("/v1/saop/turns", _TURN, text_table=tables.TURNS, **params)
 
 
 @click.command("tasks")
@@ -81,7 +82,7 @@ def tasks(**params: Any) -> None:
     Example:
       headrace saop tasks --session s-9 --state FAILED
     """
-    lists.show("/v1/saop/tasks", _TASK, **params)
+    lists.show("/v1/saop/tasks", _TASK, text_table=tables.TASKS, **params)
 
 
 @click.command("escalations")
@@ -97,7 +98,7 @@ def escalations(**params: Any) -> None:
     Example:
       headrace saop escalations --agent developer --limit 10
     """
-    lists.show("/v1/saop/escalations", _ESCALATION, **params)
+    lists.show("/v1/saop/escalations", _ESCALATION, text_table=tables.ESCALATIONS, **params)
 
 
 @click.command("audit")
@@ -113,4 +114,4 @@ def audit(**params: Any) -> None:
     Example:
       headrace saop audit --session s-9
     """
-    lists.show("/v1/saop/thought-audit", _AUDIT, **params)
+    lists.show("/v1/saop/thought-audit", _AUDIT, text_table=tables.AUDIT, **params)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from streams.cli import common, lists, text
+from streams.cli.saop import tables
 from streams.settings import Settings
 
 _CALL = lists.columns(
@@ -63,7 +64,7 @@ def calls(**params: Any) -> None:
     Example:
       headrace rtes calls --session s-9 --open
     """
-    lists.show("/v1/rtes/calls", _CALL, **params)
+    lists.show("/v1/rtes/calls", _CALL, text_table=tables.CALLS, **params)
 
 
 @click.command("rejections")

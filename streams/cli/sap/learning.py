@@ -14,6 +14,26 @@ _COLUMNS = lists.columns(
     *("territory", "fingerprint", "outcomes", "computed", "cacheHits", "ratings.mean"),
     *("approved", "rejected", "bestTaskId", "playbook.version"),
 )
+
+
+def _row(item: Any, page: text.Page) -> tuple[Any, ...]:
+    reviews = item["approved"] + item["rejected"]
+    playbook = item["playbook"] or {}
+    return (
+        page.plain(item["territory"]),
+        page.id(item["fingerprint"]),
+        page.number(item["outcomes"]),
+        page.number(item["cacheHits"]),
+        page.number(item["ratings"]["mean"]),
+        page.plain(f"{item['approved']} of {reviews}" if reviews else None),
+        page.id(item["bestTaskId"]),
+        page.number(playbook.get("version")),
+    )
+
+
+_TABLE = lists.TextTable(
+    ("territory", "fingerprint", "outcomes", "hits", "rating", "approved", "best", "playbook"), _row
+)
 _DERIVED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "extraChecks")
 
 
@@ -36,7 +56,7 @@ def command(capability: str, heuristics: bool, **params: Any) -> None:
     if heuristics:
         _show_heuristics(capability, params["after"])
     else:
-        lists.show("/v1/sap/learning", _COLUMNS, capability=capability, **params)
+        lists.show("/v1/sap/learning", _COLUMNS, text_table=_TABLE, capability=capability, **params)
 
 
 @click.command("heuristics")
@@ -58,10 +78,23 @@ def _show_heuristics(capability: str, after: str | None) -> None:
     versions = list(_with_changes(rows))
     if not versions:
         raise NotFound(f"nothing was derived for {capability}")
-    if text.form() is text.Form.JSON:
-        common.show_json({"items": versions})
-        return
-    for each in versions:
+    text.show({"items": versions}, _render_heuristics, _pipe_heuristics)
+
+
+def _render_heuristics(answer: Any, page: text.Page) -> None:
+    for each in answer["items"]:
+        page.line(
+            page.joined("version", page.plain(each["version"]), style="bold"),
+            page.time(each["derivedAt"]),
+            page.joined("of", page.plain(each["cause"])),
+        )
+        page.members(each["changed"], indent=2)
+        page.line("basis", indent=2)
+        page.members(each["basis"], indent=4)
+
+
+def _pipe_heuristics(answer: Any) -> None:
+    for each in answer["items"]:
         common.echo(f"version {each['version']} at {each['derivedAt']}, of {each['cause']}")
         common.show_members({**each["changed"], "basis": each["basis"]}, indent=2)
 

@@ -12,6 +12,7 @@ from streams.settings import Settings
 
 MAX_LIMIT = 500
 _TITLES = ("agentId", "version", "role", "state", "capabilities", "tools")
+_TEXT_TITLES = ("agent", *_TITLES[1:])
 
 
 @click.command("agents", cls=SummitCommand)
@@ -31,8 +32,20 @@ def command(**params: Any) -> None:
 
 
 def _render(answer: Any, page: text.Page) -> None:
-    page.table(_TITLES, [_row(item) for item in answer["items"]])
+    page.table(_TEXT_TITLES, [_text_row(item, page) for item in answer["items"]])
     page.more(len(answer["items"]), answer["next"])
+
+
+def _text_row(item: Any, page: text.Page) -> tuple[Any, ...]:
+    agent, version, role, state, capabilities, tools = _row(item)
+    return (
+        page.id(agent),
+        page.plain(version),
+        page.plain(role),
+        page.plain(state),
+        page.message(capabilities.replace(",", ", ")),
+        page.message(tools.replace(",", ", ")),
+    )
 
 
 def _pipe(answer: Any) -> None:

@@ -7,18 +7,17 @@ from typing import Any
 
 import click
 
-from streams.cli import common
+from streams.cli import common, lists, text
 from streams.cli.summit.common import REJECTED
 from streams.cli.summit.rpc import open_rpc, result_of
+from streams.cli.summit.states import state_cell
 from streams.settings import Settings
 
 
 def options(function: Any) -> Any:
     """Add the options of every call."""
     for option in (
-        click.option(
-            "--json", "as_json", is_flag=True, help="No effect: the output is always JSON."
-        ),
+        text.options,
         click.option(
             "--wait",
             type=click.IntRange(0),
@@ -53,9 +52,18 @@ def call(
     common.echo(run_id, err=True)
     with open_rpc(Settings.load()) as ask:
         result = result_of(ctx, ask(method, call_params, wait))
-    common.show_json(result)
+    text.show(result, _render)
     if "error" in result:
         ctx.exit(REJECTED)
+
+
+def _render(result: Any, page: text.Page) -> None:
+    if "status" in result:
+        page.line(state_cell(result["status"], page))
+    for name, value in result.items():
+        if name != "status":
+            page.line(page.plain(name, "bold"))
+            lists.show_value(page, value, indent=2)
 
 
 def _omit_empty(**members: Any) -> dict[str, Any]:

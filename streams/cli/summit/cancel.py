@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from streams.cli import common
+from streams.cli import text
 from streams.cli.summit.common import (
     SummitCommand,
     exit_if_rejected,
-    json_option,
     open_routes,
+    refusal_of,
     send_envelopes,
+    show_verdicts,
     verdicts_of,
 )
 from streams.settings import Settings
@@ -23,9 +24,9 @@ _CANCELLED = "cancelled"
 @click.command("cancel", cls=SummitCommand)
 @click.argument("run")
 @click.option("--reason", metavar="TEXT", help="Reason, sent to the agent.")
-@json_option
+@text.options
 @click.pass_context
-def command(ctx: click.Context, /, run: str, reason: str | None, as_json: bool) -> None:
+def command(ctx: click.Context, /, run: str, reason: str | None) -> None:
     """Cancel a run, as an operator, and wait for the verdict.
 
     \b
@@ -41,10 +42,8 @@ def command(ctx: click.Context, /, run: str, reason: str | None, as_json: bool) 
         answer = send_envelopes(routes, "POST", "/v1/summit/calls", {**request, "id": "cli"})
         (fact,) = verdicts = verdicts_of(ctx, answer)
         state = _state(fact) or status(routes.view, run) or "-"
-    if as_json:
-        common.show_json(answer)
-    else:
-        common.show_table(("runId", "status", "rule"), [(run, state, fact["rule"])])
+    rows = [(run, state, fact["rule"])]
+    show_verdicts(answer, ("runId", "status", "rule"), rows, [refusal_of(fact)])
     exit_if_rejected(ctx, verdicts)
 
 

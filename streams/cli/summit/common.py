@@ -7,14 +7,16 @@ Exit codes: 0 done; 1 rejected, a run that ended otherwise, a check that does no
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.cells import Cell, Row
+from streams.cli.summit.states import state_cell
 from streams.errors import InfrastructureError, InvalidInput
 from streams.settings import Settings
 
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
 REJECTED, BAD_INPUT, PENDING, UNREACHABLE = 1, 2, 3, 4
 Json = dict[str, Any]
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
 
 
 class SummitCommand(click.Command):
@@ -39,9 +39,9 @@ class SummitCommand(click.Command):
             fail(ctx, f"{exc.code}: {exc}", UNREACHABLE)
 
 
-def fail(ctx: click.Context, text: str, code: int) -> NoReturn:
+def fail(ctx: click.Context, message: str, code: int) -> NoReturn:
     """Print one line on stderr and exit."""
-    common.echo(f"headrace: {text}", err=True)
+    common.echo(f"headrace: {message}", err=True)
     ctx.exit(code)
 
 
@@ -84,20 +84,61 @@ def verdicts_of(ctx: click.Context, answer: Json) -> list[Json]:
     return verdicts
 
 
+def show_verdicts(
+    answer: Json, titles: Sequence[str], rows: Sequence[Sequence[Any]], notes: Sequence[str | None]
+) -> None:
+    """Print the verdicts of a response.
+
+    rows: as a pipe gets them; text has a sign for a verdict.  notes: below the rows of a text.
+    """
+
+    def render(body: Json, page: text.Page) -> None:
+        cells = [
+            Row(
+                [
+                    _verdict_cell(title, value, page)
+                    for title, value in zip(titles, row, strict=True)
+                ],
+                note=page.message(note, "dim") if note else None,
+            )
+            for row, note in zip(rows, notes, strict=True)
+        ]
+        page.table(titles, cells)
+
+    def pipe(body: Json) -> None:
+        common.show_table(tuple(titles), [tuple(row) for row in rows])
+
+    text.show(answer, render, pipe)
+
+
+def _verdict_cell(title: str, value: Any, page: text.Page) -> Cell:
+    match title:
+        case "verdict":
+            return page.verdict(value)
+        case "status":
+            return state_cell(value, page)
+    return page.id(value)
+
+
+def refusal_of(fact: Json) -> str | None:
+    """Return why something was rejected, None of what was not."""
+    return fact.get("message") if fact["verdict"] == "rejected" else None
+
+
 def exit_if_rejected(ctx: click.Context, verdicts: list[Json]) -> None:
     """Exit with 1 if something was rejected."""
     if any(fact["verdict"] == "rejected" for fact in verdicts):
         ctx.exit(REJECTED)
 
 
-def parse_argument(text: str) -> Any:
+def parse_argument(argument: str) -> Any:
     """Parse JSON, or read it from `@FILE`, as YAML if the suffix says so.  Raises InvalidInput."""
     from schemas import ShapeError
     from schemas.summit import read_json
 
-    body = text.encode(errors="surrogateescape")
-    if text.startswith("@"):
-        path = Path(text[1:])
+    body = argument.encode(errors="surrogateescape")
+    if argument.startswith("@"):
+        path = Path(argument[1:])
         if not path.is_file():
             raise click.BadParameter(f"there is no file {path}")
         if path.suffix in (".yaml", ".yml"):

@@ -23,8 +23,8 @@ from streams.cli.summit.common import SummitCommand, parse_argument
 def command(ctx: click.Context, /, agent: str, inputs: str, **options: Any) -> None:
     """Call an agent, wait for the end, and print the RunResult; the runId is printed on stderr.
 
-    Exits with 1 when the call is rejected or the run does not complete, and with 3 while the run
-    has not ended.
+    In a pipe the result is JSON.  Exits with 1 when the call is rejected or the run does not
+    complete, and with 3 while the run has not ended.
 
     \b
     Example:

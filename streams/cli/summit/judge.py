@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
 from streams.cli.summit.common import (
     SummitCommand,
     exit_if_rejected,
-    json_option,
     open_routes,
+    refusal_of,
     send_envelopes,
+    show_verdicts,
     verdicts_of,
 )
 from streams.engine.headers import iso
@@ -22,12 +23,12 @@ from streams.settings import Settings
 _TITLES = ("runId", "verdict", "rule", "verificationStatus")
 
 
-def _checks(ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
+def _checks(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[Any]:
     checks = []
-    for text in texts:
-        name, _, passed = text.rpartition("=")
+    for value in values:
+        name, _, passed = value.rpartition("=")
         if not name or passed not in ("true", "false"):
-            raise click.BadParameter(f"NAME=true or NAME=false, not {text}")
+            raise click.BadParameter(f"NAME=true or NAME=false, not {value}")
         checks.append({"name": name, "passed": passed == "true"})
     return checks
 
@@ -41,9 +42,9 @@ def _checks(ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ..
 @click.option(
     "--model", metavar="M", default="none", show_default=True, help="Model that the critic used."
 )
-@json_option
+@text.options
 @click.pass_context
-def command(ctx: click.Context, /, run: str, as_json: bool, **members: Any) -> None:
+def command(ctx: click.Context, /, run: str, **members: Any) -> None:
     """Review the output of a completed run, as a critic, and wait for the verdict on the review.
 
     \b
@@ -55,10 +56,7 @@ def command(ctx: click.Context, /, run: str, as_json: bool, **members: Any) -> N
         answer = send_envelopes(routes, "POST", "/v1/summit/replies", reply)
         (fact,) = verdicts = verdicts_of(ctx, answer)
         row = _row(routes.view, run, fact)
-    if as_json:
-        common.show_json(answer)
-    else:
-        common.show_table(_TITLES, [row])
+    show_verdicts(answer, _TITLES, [row], [refusal_of(fact)])
     exit_if_rejected(ctx, verdicts)
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from streams.cli import common
+from streams.cli import text
 from streams.cli.summit.common import (
     SummitCommand,
     exit_if_rejected,
-    json_option,
     open_routes,
+    refusal_of,
     send_envelopes,
+    show_verdicts,
     verdicts_of,
 )
 from streams.errors import InvalidInput
@@ -26,9 +27,9 @@ _TITLES = ("agentId", "version", "manifestHash", "verdict", "rule")
 @click.argument(
     "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@json_option
+@text.options
 @click.pass_context
-def command(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> None:
+def command(ctx: click.Context, /, files: tuple[Path, ...]) -> None:
     """Register agents by their manifests, YAML or JSON, and wait for the verdicts.
 
     All files are checked first; if one is invalid, none is sent.  Exits with 1 when one is
@@ -42,10 +43,8 @@ def command(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> No
     with open_routes(Settings.load()) as routes:
         answer = send_envelopes(routes, "POST", "/v1/summit/manifests", manifests)
     verdicts = verdicts_of(ctx, answer)
-    if as_json:
-        common.show_json(answer)
-    else:
-        common.show_table(_TITLES, [_row(*each) for each in zip(manifests, verdicts, strict=True)])
+    rows = [_row(*each) for each in zip(manifests, verdicts, strict=True)]
+    show_verdicts(answer, _TITLES, rows, [*map(refusal_of, verdicts)])
     exit_if_rejected(ctx, verdicts)
 
 

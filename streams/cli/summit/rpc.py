@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
 from streams.cli.summit.common import BAD_INPUT, PENDING, REJECTED, UNREACHABLE, fail, json_bytes
 from streams.errors import ViewNotReady
 from streams.settings import Settings
@@ -90,13 +90,24 @@ def _code(error: Json) -> int:
     return REJECTED if is_refused else BAD_INPUT
 
 
-def show_query(ctx: click.Context, method: str, after: str | None, **members: Any) -> Any:
+def show_query(
+    ctx: click.Context,
+    method: str,
+    after: str | None,
+    render: Callable[[Any, text.Page], None] | None = None,
+    **members: Any,
+) -> Any:
     """Print and return the answer to a query.
 
+    render: prints it for people; None: they get JSON too.
     members: params; those that are None are left out.
     """
     params = {name: value for name, value in members.items() if value is not None}
     with open_rpc(Settings.load(), after) as ask:
         answer = result_of(ctx, ask(method, params, {}))
-    common.show_json(answer)
+    text.show(answer, render or _show_json)
     return answer
+
+
+def _show_json(answer: Any, page: text.Page) -> None:
+    common.show_json(answer)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from streams.cli import common, text
+from streams.cli import common, lists, text
 from streams.cli.asked_things import ask_thing
 from streams.cli.summit.common import PENDING, REJECTED, SummitCommand
 from streams.cli.summit.rpc import show_query
@@ -51,11 +51,4 @@ def _render(thing: Any, page: text.Page) -> None:
         if value is not None:
             page.line()
             page.line(page.plain(part, "bold"))
-            _show_part(value, page)
-
-
-def _show_part(value: Any, page: text.Page) -> None:
-    if isinstance(value, dict):
-        page.members(value, indent=2)
-    else:
-        page.line(page.message(value), indent=2)
+            lists.show_value(page, value, indent=2)

@@ -6,13 +6,14 @@ from urllib.parse import quote
 
 import click
 
-from streams.cli import common
+from streams.cli import text
 from streams.cli.summit.common import (
     SummitCommand,
     exit_if_rejected,
-    json_option,
     open_routes,
+    refusal_of,
     send_envelopes,
+    show_verdicts,
     verdicts_of,
 )
 from streams.settings import Settings
@@ -20,9 +21,9 @@ from streams.settings import Settings
 
 @click.command("withdraw", cls=SummitCommand)
 @click.argument("agent")
-@json_option
+@text.options
 @click.pass_context
-def command(ctx: click.Context, /, agent: str, as_json: bool) -> None:
+def command(ctx: click.Context, /, agent: str) -> None:
     """Withdraw an agent: it accepts no new calls, and continues its open runs.
 
     \b
@@ -32,9 +33,6 @@ def command(ctx: click.Context, /, agent: str, as_json: bool) -> None:
     with open_routes(Settings.load()) as routes:
         answer = send_envelopes(routes, "DELETE", f"/v1/summit/manifests/{quote(agent, safe='')}")
     verdicts = verdicts_of(ctx, answer)
-    if as_json:
-        common.show_json(answer)
-    else:
-        rows = [(agent, fact["verdict"], fact["rule"]) for fact in verdicts]
-        common.show_table(("agentId", "verdict", "rule"), list(rows))
+    rows = [(agent, fact["verdict"], fact["rule"]) for fact in verdicts]
+    show_verdicts(answer, ("agentId", "verdict", "rule"), rows, [*map(refusal_of, verdicts)])
     exit_if_rejected(ctx, verdicts)

@@ -353,6 +353,33 @@ def test_a_verdict_that_does_not_come(office: Office, monkeypatch: pytest.Monkey
     office.refused(3, "no verdict", "summit-cancel", RUN)
 
 
+def test_verdicts_for_people(office: Office, tmp_path: Path) -> None:
+    path = written(tmp_path, YAML)
+    other = written(tmp_path, YAML.replace("Counts words.", "Counts."), "other.yaml")
+    accepted = office.run("summit", "register", path, "--text").stdout.splitlines()
+    assert accepted[0].split() == ["agentId", "version", "manifestHash", "verdict", "rule"]
+    assert accepted[1].split() == [AGENT, "1.2.0", "6b669a54", "✔", "accepted", "manifest.accepted"]
+    refused = office.run("summit", "register", other, "--text").stdout.splitlines()
+    assert "✖ refused" in refused[1]
+    assert refused[2].strip().startswith("manifest.version_conflict: ")
+    office.bench.send(CALLS, invoke())
+    cancelled = office.run("summit", "cancel", RUN, "--text").stdout.splitlines()
+    assert cancelled[1].split() == [RUN, "cancelled", "cancel.accepted"]
+    withdrawn = office.run("summit", "withdraw", AGENT, "--text").stdout.splitlines()
+    assert withdrawn[1].split() == [AGENT, "✔", "accepted", "manifest.withdrawn"]
+
+
+def test_results_for_people(served: Office) -> None:
+    ask = ("summit", "invoke", AGENT, "--inputs", INPUTS, "--text", "--run-id", "r-1")
+    lines = served.run(*ask).stdout.splitlines()
+    assert lines[:4] == ["completed", "output", "  top    be, to, not", "  words  6"]
+    tool = ("summit", "call-tool", AGENT, "slugify", "--arguments", '{"title": "To Be"}')
+    assert "  to-be" in served.run(*tool, "--text").stdout.splitlines()
+    served.bench.send(REPLIES)
+    ask = ("summit", "judge", "r-1", "--agent", "fact-check", "--status", "passed", "--text")
+    assert "✔ accepted" in served.run(*ask).stdout
+
+
 def test_judgements_by_others_are_seen(office: Office) -> None:
     registered(office.bench, critic())
     example(office.bench)
