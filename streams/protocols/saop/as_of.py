@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from heapq import merge
+
 from schemas import encode
 from streams.engine.records import LogRecord
 from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.queries import sessions
+from streams.protocols.saop.queries.refused_transitions import refused_transitions
 from streams.protocols.saop.rtes.transitions import evolve
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery, value_of
@@ -26,7 +29,11 @@ def tasks(query: AsOfQuery) -> Rows:
     if missing:
         raise QueryError(missing[0], "as_of takes one task: session_id and task_id must be given")
     steps = _steps(query, query.ids["session_id"], query.ids["task_id"])
-    count = query.until(steps)
+    return _task_rows(query, steps, query.until(steps))
+
+
+def _task_rows(query: AsOfQuery, steps: list[Step], count: int) -> Rows:
+    """Return the rows of tasks after so many of their events.  Raises Gone."""
     rows: Rows = {}
     for name in {FOLD.row_key(step.topic, step.value) for step in steps} - {None}:
         assert name is not None
@@ -37,9 +44,25 @@ def tasks(query: AsOfQuery) -> Rows:
 
 
 def task_with_events(query: AsOfQuery) -> Rows:
-    """Return the rows of one task, and hide the events that came later."""
-    steps = _steps(query, query.ids["session_id"], query.ids["task_id"])
-    return dict.fromkeys(step.row for step in steps[query.until(steps) :]) | tasks(query)
+    """Return the rows of one task, and hide the events and refused transitions that came later."""
+    events = _steps(query, query.ids["session_id"], query.ids["task_id"])
+    refused = _refused(query, query.ids["session_id"], query.ids["task_id"])
+    steps = list(merge(events, refused, key=lambda step: step.at))
+    count = query.until(steps)
+    later = dict.fromkeys(step.row for step in steps[count:])
+    recorded = sum(step.topic is RTES_EVENTS for step in steps[:count])
+    return later | _task_rows(query, events, recorded)
+
+
+def _refused(query: AsOfQuery, session_id: str, task_id: str) -> list[Step]:
+    """Return the rejected transitions of a task in the order of their partition."""
+    steps = []
+    for each in refused_transitions(query.view, session_id, task_id):
+        fact = value_of(RTES_REJECTIONS, each.row)
+        place = query.position_of(RTES_REJECTIONS, each.partition, each.offset)
+        places = (place, *query.caused(fact["cause"]))
+        steps.append(Step(fact["at"], places, RTES_REJECTIONS, fact, each.index_key))
+    return steps
 
 
 def session(query: AsOfQuery) -> Rows:

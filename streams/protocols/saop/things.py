@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -27,6 +28,8 @@ from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.lineage import escalation_node, rewind_node, session_node, task_node
 from streams.protocols.saop.lineage import turn_node as name_turn
 from streams.protocols.saop.queries import lists, rewinds
+from streams.protocols.saop.queries.refused_transitions import refused_transitions
+from streams.protocols.saop.verdicts import message_of
 from streams.replay.as_of.query import value_of
 from streams.views.keys import key, number_at_end, position_at_end, texts_in
 from streams.views.parse import QueryParams
@@ -38,6 +41,7 @@ from topology.machines import saop_rewind, saop_turn
 from topology.machines.task_profiles import PROFILES
 from topology.saop import (
     RTES_EVENTS,
+    RTES_REJECTIONS,
     SAOP_ESCALATIONS,
     SAOP_LOG,
     SAOP_REWIND_LOG,
@@ -102,7 +106,9 @@ def _task(call: Call) -> Thing:
     if row is None:
         raise unknown_node(task_node(task_id))
     task = value_of(SAOP_TASKS, row)
-    steps = list(_task_steps(call.view, session_id, task_id, name))
+    recorded = _task_steps(call.view, session_id, task_id, name)
+    refusals = _refusals(call, session_id, task_id) if name == task_id else []
+    steps = list(_with_refusals(recorded, refusals))
     is_end = task["state"] in PROFILES[task["profile"]].done
     listed = _listed(
         call,
@@ -121,6 +127,7 @@ def _task(call: Call) -> Thing:
         **listed,
         steps=steps,
         facts=RTES_EVENTS,
+        verdicts=lambda: refusals,
         session_id=session_id,
         started_at=task["first_at"],
         ended_at=last_change(steps) if is_end else None,
@@ -147,6 +154,51 @@ def _task_steps(view: ReadOnlyStore, session_id: str, task_id: str, name: str) -
             cause=cause_or_none(record["cause"]),
         )
         state = after
+
+
+def _refusals(call: Call, session_id: str, task_id: str) -> list[ThingVerdict]:
+    """Return the verdicts on the rejected transitions of a task, in log order."""
+    topic = call.settings.prefix + RTES_REJECTIONS.name
+    refusals = []
+    for each in refused_transitions(call.view, session_id, task_id):
+        at, fact = value_of(RTES_REJECTIONS, each.row)["at"], json_of(RTES_REJECTIONS, each.row)
+        refusals.append(
+            ThingVerdict(
+                at=at,
+                verdict=fact["verdict"],
+                rule=fact["rule"],
+                message=message_of(fact),
+                fault=fact["fault"],
+                figures=fact["figures"] or {},
+                errors=fact["errors"],
+                checks=(),
+                cause=cause_or_none(fact["cause"]),
+                fact=f"{topic}/{each.partition}/{each.offset}",
+            )
+        )
+    return refusals
+
+
+def _with_refusals(steps: Iterable[Step], refusals: Iterable[ThingVerdict]) -> Iterator[Step]:
+    """Yield the steps by time, with one for each refusal since the task was made."""
+    state: str | None = None
+    recorded: Iterable[Step | ThingVerdict] = steps
+    for each in merge(recorded, refusals, key=lambda ruling: ruling.at):
+        if isinstance(each, Step):
+            state = each.after
+            yield each
+        elif state is not None:
+            yield Step(
+                at=each.at,
+                event=None,
+                before=state,
+                after=state,
+                verdict=each.verdict,
+                rule=each.rule,
+                message=each.message,
+                cause=each.cause,
+                fact=each.fact,
+            )
 
 
 def _find_turn(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:

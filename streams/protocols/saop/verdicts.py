@@ -34,7 +34,7 @@ _MEANINGS = {rule.code: rule.meaning for rule in (*rtes_rules.ALL, *saop_rules.A
 _LAPSE = "lapse"
 
 
-def _message(fact: Members) -> str | None:
+def message_of(fact: Members) -> str | None:
     """Return what the first problem says, or what the rule means."""
     errors = fact.get("errors") or ()
     message: str | None = errors[0]["message"] if errors else _MEANINGS.get(fact["rule"])
@@ -52,7 +52,7 @@ def _explain_turn(record: Record, verdict: Members) -> Explained:
         node, title = task_node(task_id), f"turn {index} of {task_id}"
     if task_id is not None and index is not None and verdict["verdict"] == DUPLICATE:
         node = turn_node(task_id, index)
-    return Explained(_message(verdict), verdict["fault"], node, title)
+    return Explained(message_of(verdict), verdict["fault"], node, title)
 
 
 def _count_rewind(record: Record, fact: Members, rows: WriteBatch) -> Counted:
@@ -63,7 +63,7 @@ def _count_rewind(record: Record, fact: Members, rows: WriteBatch) -> Counted:
 def _explain_rewind(record: Record, fact: Members) -> Explained:
     rewind_id = fact["rewind_id"].lower()
     title = f"{fact['phase']} of rewind {rewind_id[:8]}"
-    return Explained(_message(fact), fact["fault"], rewind_node(rewind_id), title)
+    return Explained(message_of(fact), fact["fault"], rewind_node(rewind_id), title)
 
 
 def _count_event(record: Record, event: Members, rows: WriteBatch) -> Counted | None:
@@ -80,7 +80,7 @@ def _count_rejection(record: Record, fact: Members, rows: WriteBatch) -> Counted
 def _explain_rejection(record: Record, fact: Members) -> Explained:
     session_id = fact["session_id"]
     node = None if session_id is None else session_node(session_id)
-    return Explained(_message(fact), fact["fault"], node, fact["type"] or "event")
+    return Explained(message_of(fact), fact["fault"], node, fact["type"] or "event")
 
 
 def _count_escalation(record: Record, escalation: Members, rows: WriteBatch) -> Counted:

@@ -130,6 +130,21 @@ def test_a_fact_that_rows_do_not_place_is_the_one_that_its_cause_had(
         assert {fact.split("/")[0] for fact in facts if fact is not None} == {topic}
 
 
+def test_refused_transitions_are_steps_of_their_task(tmp_path: Path) -> None:
+    story = Story(lines_of("rtes-transitions"), tmp_path)
+    try:
+        _, thing = story.thing("saop:task:A", "?session_id=s-9")
+        steps, refusals = thing["steps"], thing["verdicts"]
+        refused = [step for step in steps if step["verdict"] == "rejected"]
+        assert refused
+        assert all(step["from"] == step["to"] and step["message"] for step in refused)
+        assert {step["fact"] for step in refused} <= {each["fact"] for each in refusals}
+        assert {each["verdict"] for each in refusals} == {"rejected"}
+        check_looking_back(story, "?session_id=s-9", thing)
+    finally:
+        story.scenario.close()
+
+
 def test_an_unknown_node_gets_404(stories: dict[str, Story]) -> None:
     story = stories["lineage-graph"]
     for node in ("apc:packet:nobody", "apc:packet:", "apc:packet", "apc:nothing:x", "x", "trace:x"):

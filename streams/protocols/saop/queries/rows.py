@@ -6,6 +6,7 @@
 | event of type, session, type, sequence                 | nothing; of the types that are few |
 | event of task, session, linked task, sequence          | nothing                            |
 | rejection, session, partition, offset                  | RtesRejection as on its topic      |
+| rejection of task, session, task, partition, offset    | nothing; of rejected transitions   |
 | call, session, first sequence                          | JSON of the call                   |
 | call of, session, origin or "", call_id                | first sequence of its latest call  |
 | open call, session, first sequence                     | nothing; invoked and not completed |
@@ -61,7 +62,8 @@ from topology.saop import (
 
 _INVOKED = "TOOL_LIFECYCLE_INVOKED"
 _CALL_TYPES = frozenset({_INVOKED, "TOOL_LIFECYCLE_COMPLETED"})
-INDEXED_TYPES = frozenset({"TASK_TRANSITION", *_CALL_TYPES})
+_TRANSITION = "TASK_TRANSITION"
+INDEXED_TYPES = frozenset({_TRANSITION, *_CALL_TYPES})
 """Without sandbox output and thoughts, which are most of a session and are found by a scan."""
 
 ESCALATION_FILTERS = {
@@ -211,8 +213,20 @@ def _rejections(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> No
     for record, value in _decoded(topic, records, rows):
         session_id = (record.key or b"").decode(errors="replace")
         rows[key("rejection", session_id, record.partition, record.offset)] = record.value
+        task_id = _refused_task(value)
+        if task_id is not None:
+            place = (record.partition, record.offset)
+            rows[key("rejection of task", session_id, task_id, *place)] = b""
         verdicts.append((session_id, value["verdict"]))
     sessions.count_rejections(verdicts, rows)
+
+
+def _refused_task(rejection: Mapping[str, Any]) -> str | None:
+    """Return the task whose transition was rejected; None for anything else."""
+    if rejection["type"] != _TRANSITION or rejection["event_json"] is None:
+        return None
+    task_id = orjson.loads(rejection["event_json"])["payload"].get("task_id")
+    return task_id if isinstance(task_id, str) else None
 
 
 def _tasks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
