@@ -132,6 +132,7 @@ _SAP = ProtocolCommands(
             "Query SAP tasks, their outcomes, the cache and what was learned.",
             "sap show 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a",
             {
+                "tasks": CommandEntry("sap.tasks", "Show tasks."),
                 "show": CommandEntry("sap.show", "Show a task, its verdicts and its outcomes."),
                 "result": CommandEntry("sap.result", "Show an outcome of a task."),
                 "explain": CommandEntry(

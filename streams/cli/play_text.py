@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from streams.api.core_lines import dead_letter_line
 from streams.api.lines import Line, count_of, duration, verdict_line
 from streams.cli import common
+from streams.cli.cells import GAP
 from streams.cli.line_text import clock_time, line_cells
 from streams.cli.record_lines import LINES
 from streams.cli.text import Page
@@ -60,9 +62,13 @@ def _show_line(
 
 
 def _show(head: str, subject: str, line: Line, page: Page) -> None:
-    *cells, last = line_cells(line, page)
-    fitting = last._replace(flexible=True)
-    page.line(page.plain(head, "dim"), page.plain(f"{subject:<11}", "dim"), *cells, fitting)
+    start = [page.plain(head, "dim"), page.plain(f"{subject:<11}", "dim")]
+    cells = line_cells(line, page)
+    width = sum(cell.width + GAP for cell in (*start, *cells)) - GAP
+    if line.rule and line.what.strip() and page.width is not None and width > page.width:
+        cells = line_cells(replace(line, what=""), page)  # the rule rather than the description
+    *others, last = cells
+    page.line(*start, *others, last._replace(flexible=True))
 
 
 def _outcome(name: str, outputs: Sequence[Json], prefix: str) -> tuple[Line, str]:

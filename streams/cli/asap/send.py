@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from streams.cli import common
+from streams.cli import common, lists, text
 from streams.errors import GatewayUnavailable, InfrastructureError, InvalidInput, NegativeAnswer
 from streams.settings import Settings
 
@@ -18,16 +18,16 @@ _SENDER = "urn:asap:agent:client"
 _INTERNAL = -32603
 
 
-def _parse_object(ctx: click.Context, parameter: click.Parameter, text: str) -> dict[str, Any]:
+def _parse_object(ctx: click.Context, parameter: click.Parameter, value: str) -> dict[str, Any]:
     from schemas import ShapeError, parse_ijson
 
     try:
-        value = parse_ijson(text.encode(errors="surrogateescape"))
+        parsed = parse_ijson(value.encode(errors="surrogateescape"))
     except ShapeError as exc:
         raise click.BadParameter(exc.message) from exc
-    if not isinstance(value, dict):
+    if not isinstance(parsed, dict):
         raise click.BadParameter("a JSON object")
-    return value
+    return parsed
 
 
 @click.command("request")
@@ -50,6 +50,7 @@ def _parse_object(ctx: click.Context, parameter: click.Parameter, text: str) -> 
 @click.option(
     "--wait", type=click.IntRange(0), metavar="N", help="Wait up to N seconds for the task to end."
 )
+@text.options
 def request(
     recipient: str,
     skill_id: str,
@@ -87,7 +88,13 @@ def request(
         raise GatewayUnavailable(str(exc)) from exc
     except ASAPRemoteError as exc:
         raise _error_of(exc) from exc
-    common.show_json(reply.model_dump(mode="json"))
+    text.show(reply.model_dump(mode="json"), _render_reply)
+
+
+def _render_reply(reply: Any, page: text.Page) -> None:
+    lists.show_member_lines(
+        page, {name: value for name, value in reply.items() if value is not None}
+    )
 
 
 def _gateway_url(settings: Settings) -> str:
@@ -99,11 +106,11 @@ def _gateway_url(settings: Settings) -> str:
 
 def _error_of(exc: ASAPRemoteError) -> NegativeAnswer | InfrastructureError:
     data = exc.data if isinstance(exc.data, dict) else {}
-    text = str(data.get("error") or exc.message)
+    message = str(data.get("error") or exc.message)
     if exc.code == _INTERNAL:
-        return InfrastructureError(text)
+        return InfrastructureError(message)
     rule = data.get("rule") or data.get("asap_error")
-    return NegativeAnswer(f"{rule}: {text}" if rule else text)
+    return NegativeAnswer(f"{rule}: {message}" if rule else message)
 
 
 @click.group("manifest")

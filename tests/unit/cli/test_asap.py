@@ -186,6 +186,8 @@ def test_a_request_prints_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.exit_code == 0, out.output
     reply = json.loads(out.stdout)
     assert (reply["payload_type"], reply["status"]) == ("TaskUpdate", "submitted")
+    words = _asked('{"pages": 4}', "--wait", "3", "--from", "urn:asap:agent:me", "--text")
+    assert "status        submitted" in run(*words).stdout.splitlines()
 
 
 def test_a_request_goes_to_the_gateway_that_queries_ask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ WRITE = os.environ.get("GOLDEN") == "write"
 TASK = "00000001-0d2c-4c1a-9b75-2a4b3b0b6c0a"
 CACHE_KEY = "@cache-key"
 COMMANDS: dict[str, tuple[str, str]] = {
+    "sap-tasks": ("sap-tasks", "sap tasks"),
     "sap-show": ("sap-tasks", f"sap show {TASK}"),
     "sap-result": ("sap-tasks", f"sap result {TASK}"),
     "sap-explain": ("sap-tasks", f"sap explain {TASK}"),
