@@ -7,6 +7,7 @@ import { Envelope } from "../parts/envelope";
 import { NodeLink } from "../parts/link";
 import { MachineTab } from "../parts/machine";
 import { Page } from "../parts/page";
+import { Panel } from "../parts/panel";
 import { ProofBadges } from "../parts/proof";
 import { Related } from "../parts/related";
 import { isStale, Loaded } from "../parts/states";
@@ -66,6 +67,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
     <>
       <Facts thing={thing} />
       {fact && <ProofBadges position={fact} key={fact} />}
+      <Panel thing={thing} />
       <AsOf steps={steps} asOf={asOf} thing={thing} />
       <Compare thing={thing} steps={steps} />
       <Tabs

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { api } from "../api/client";
 import { type Query, useApi } from "../api/use_api";
 import { address, thingAddress } from "../state/url";
@@ -76,14 +76,14 @@ function States({ counts, session }: { counts: Record<string, unknown>; session:
   return (
     <dl class="facts">
       {states.map(([state, count]) => (
-        <>
+        <Fragment key={state}>
           <dt>
             <a href={address(["saop"], { tab: "tasks", session_id: session, state })}>
               <Text value={state} code />
             </a>
           </dt>
           <dd>{String(count)}</dd>
-        </>
+        </Fragment>
       ))}
     </dl>
   );
