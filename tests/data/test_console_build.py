@@ -22,8 +22,6 @@ from streams.gateway.openapi.__main__ import render
 from tests.unit.doors.console.site import write_site
 
 ROOT = Path(__file__).parents[2]
-IS_BUILT = (FOLDER / NAME).exists()
-needs_build = pytest.mark.skipif(not IS_BUILT, reason="the console has not been built yet")
 FORBIDDEN = re.compile(
     r"\b(outerHTML|insertAdjacentHTML|document\.write|srcdoc|new Function)\b|\beval\("
 )
@@ -43,26 +41,22 @@ def list_built(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-@needs_build
 def test_the_sources_are_those_that_were_built() -> None:
     stale = sorted(find_stale(read_build(FOLDER).sources, hash_files(list_sources())))
     assert not stale, f"run `make console`; changed since the build: {stale}"
 
 
-@needs_build
 def test_the_types_are_of_the_present_document() -> None:
     current = sha256(render().encode()).hexdigest()
     message = "run `make console`; `python -m streams.gateway.openapi` prints another document"
     assert read_build(FOLDER).document == current, message
 
 
-@needs_build
 def test_the_built_files_are_those_of_the_build() -> None:
     stale = sorted(find_stale(read_build(FOLDER).built, hash_files(list_built(FOLDER))))
     assert not stale, f"run `make console`; not as built: {stale}"
 
 
-@needs_build
 def test_the_built_scripts_put_no_text_into_markup() -> None:
     for name, content in list_built(FOLDER).items():
         if name.endswith(".js"):

@@ -10,21 +10,22 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from click.testing import CliRunner, Result
 
 from streams import Client
-from streams.cli import main
-from streams.engine.headers import dead_letter_headers
-from streams.engine.kafka import KafkaLog
-from streams.engine.records import LogRecord, Output
+from streams.engine.records import Output
 from streams.engine.task import group_of
 from streams.errors import AccessDenied, LoginFailed, TlsFailed
-from streams.ingress.edges import ingress_topic_of
-from streams.processing.encode import to_output
 from streams.settings import Settings
 from streams.summit.serving.serve import group_of as agents_group
-from tests.authority import Authority
 from tests.integration.secure import SecureBroker, secure_broker
+from tests.integration.secure_clients import (
+    PREFIX,
+    SCRAM,
+    log_of,
+    make_dead_letter,
+    run,
+    stranger,
+)
 from tests.processes import Process, named, wait_for
 from tests.unit.envelopes import idea
 from topology import topics
@@ -34,12 +35,9 @@ from topology.declarations import TopicKind
 from topology.saop import SAOP_TURNS
 from topology.sap import SAP_RESULTS, SAP_TASKS
 from topology.summit import SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_REPLIES
-from topology.topics import dead_letters_of
 
 pytestmark = pytest.mark.slow
 
-PREFIX = "safe."
-SCRAM = {"SECURITY_SASL_MECHANISM": "SCRAM-SHA-512"}
 ROLES = {
     "service": "service",
     "gateway": "gateway",
@@ -108,18 +106,6 @@ def system(kafka: SecureBroker, tmp_path_factory: pytest.TempPathFactory) -> Ite
         for process in started:
             print(process.text()[-5000:])  # shown when a test fails
             process.kill()
-
-
-def run(login: Mapping[str, str], *arguments: str, stdin: Any = None) -> Result:
-    """One command of a user."""
-    environ = named({"PREFIX": PREFIX, **login})
-    text = None if stdin is None else json.dumps(stdin)
-    return CliRunner().invoke(main, list(arguments), input=text, env=environ)
-
-
-def log_of(login: Mapping[str, str]) -> KafkaLog:
-    settings = Settings().assign({"PREFIX": PREFIX, **login})
-    return KafkaLog(settings.bootstrap or "", settings.security(), group_of(settings))
 
 
 def test_an_agent_writes_commands_and_nothing_else(kafka: SecureBroker) -> None:
@@ -197,18 +183,6 @@ def test_a_gateway_shows_lags_and_redrives_with_exactly_the_acls_printed(
     assert "does not allow" not in system.gateway.text()
 
 
-def make_dead_letter(kafka: SecureBroker, packet: dict[str, Any]) -> str:
-    """Write a packet, as a worker that failed to judge it would, among the dead letters."""
-    name = PREFIX + dead_letters_of(APC_PACKETS).name
-    settings = Settings().assign({"PREFIX": PREFIX})
-    output = to_output(ingress_topic_of(APC_PACKETS.name), packet, 1, settings)
-    failed = LogRecord(PREFIX + APC_PACKETS.name, 0, 0, 1, output.key, output.value, ())
-    headers = dead_letter_headers(failed, "decide_failed", "A fault.", original=True)
-    log = log_of(kafka.login("service", "scrambled") | SCRAM)
-    (record,) = log.append([Output(name, output.key, output.value, headers, 0)])
-    return f"{name}/{record.partition}/{record.offset}"
-
-
 def test_readers_see_what_was_decided_and_send_nothing(
     kafka: SecureBroker, system: System, tmp_path: Path
 ) -> None:
@@ -243,11 +217,6 @@ def test_the_python_client_logs_in_or_says_why_not(
         asyncio.run(ask(kafka.login("olga", "guessed")))
     with pytest.raises(TlsFailed):
         asyncio.run(ask({**kafka.login("olga"), **stranger(tmp_path)}))
-
-
-def stranger(folder: Path) -> dict[str, str]:
-    """Trusts an authority that has signed nothing."""
-    return {"SECURITY_SSL_CA_LOCATION": str(Authority(folder, "stranger").ca)}
 
 
 @pytest.mark.parametrize("wrong", ["password", "authority"])
