@@ -1,6 +1,7 @@
 import { api, queryOf, type Schemas } from "../api/client";
 import { useApi } from "../api/use_api";
 import { AsOf } from "../parts/as_of";
+import { CacheChain } from "../parts/cache_chain";
 import { State } from "../parts/chip";
 import { Compare } from "../parts/compare";
 import { Envelope } from "../parts/envelope";
@@ -70,6 +71,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
       <Panel thing={thing} />
       <AsOf steps={steps} asOf={asOf} thing={thing} />
       <Compare thing={thing} steps={steps} />
+      {thing.kind === "sap:cache" && <CacheChain node={thing.node} />}
       <Tabs
         label="Views of this thing"
         tabs={[

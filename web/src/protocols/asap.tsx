@@ -4,6 +4,7 @@ import { countColumn, nodeColumn, nodePart, stateColumn, textColumn, timeColumn 
 import { defineList, type ProtocolList } from "./define";
 
 type Task = Schemas["AsapTasks"]["tasks"][number];
+type Conversation = Schemas["AsapConversations"]["items"][number];
 type Agent = Schemas["AsapAgents"]["agents"][number];
 
 const tasks: ListSpec<Task> = {
@@ -79,4 +80,33 @@ const agents: ListSpec<Agent> = {
   ],
 };
 
-export const ASAP: readonly ProtocolList[] = [defineList(tasks), defineList(agents)];
+const conversations: ListSpec<Conversation> = {
+  tab: "conversations",
+  label: "Conversations",
+  path: "/v1/asap/conversations",
+  command: "headrace asap conversations",
+  empty: "No task was requested yet.",
+  load: (query, signal) =>
+    api.GET("/v1/asap/conversations", {
+      params: { query: queryOf<"/v1/asap/conversations">(query) },
+      ...(signal && { signal }),
+    }),
+  rowKey: (row) => row.id,
+  filters: [],
+  columns: [
+    nodeColumn(
+      "conversation",
+      (row) => ({ node: `asap:conversation:${nodePart(row.id)}`, label: row.id }),
+      true,
+    ),
+    countColumn("tasks", (row) => row.tasks),
+    timeColumn("first", (row) => row.created_at),
+    timeColumn("last", (row) => row.last_created_at),
+  ],
+};
+
+export const ASAP: readonly ProtocolList[] = [
+  defineList(tasks),
+  defineList(conversations),
+  defineList(agents),
+];
