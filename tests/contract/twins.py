@@ -21,6 +21,7 @@ from streams.engine.log import NewTopic
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, Record, TopicPartition
 from streams.settings import Settings
+from tests.processes import wait_for
 from tests.toy import FACTS, RECORD, toy_topics
 from topology.declarations import Topic
 
@@ -29,10 +30,7 @@ PATIENCE_S = 60
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for a condition."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "the condition is not met in time"
-        time.sleep(0.005)
+    wait_for(condition, "the condition is met", PATIENCE_S, look_s=0)
 
 
 def start_ms() -> int:

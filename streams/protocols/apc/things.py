@@ -64,9 +64,7 @@ def _packet(call: Call) -> Thing:
         api=_packet_path(session_id, packet_id),
         details=lambda: None if state is None else packets.packet(call.view, session_id, packet_id),
         steps=steps,
-        verdicts=lambda: [
-            _verdict(place, fact) for place, fact in facts if fact["verdict"] in _VERDICTS
-        ],
+        verdicts=lambda: [_verdict(place, fact) for place, fact in facts if _is_ruling(fact)],
         agents=_agents(facts),
         session_id=session_id,
         trace=session_id,
@@ -117,6 +115,12 @@ def _steps(facts: Sequence[tuple[str, Fact]]) -> Iterator[Step]:
         )
 
 
+def _is_ruling(fact: Fact) -> bool:
+    """Return whether a fact is a verdict on the packet, or the expiry that ended it."""
+    has_expired = fact["verdict"] == _TIMER and fact["state"] in MACHINE.terminal
+    return has_expired or fact["verdict"] in _VERDICTS
+
+
 def _cause(fact: Fact) -> str | None:
     """Return the position of the record that a fact was decided on; None for a timer's."""
     cause: str = fact["cause"]
@@ -134,7 +138,7 @@ def _verdict(place: str, fact: Fact) -> ThingVerdict:
         figures={name: as_json[name] for name in _FIGURES if as_json[name] is not None},
         errors=as_json["errors"],
         checks=list(_checks(as_json)),
-        cause=fact["cause"],
+        cause=_cause(fact),
         fact=place,
     )
 

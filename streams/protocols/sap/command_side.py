@@ -13,7 +13,14 @@ from streams.protocols.sap.processor import SapProcessor, authorization
 from streams.protocols.sap.settings import SapSettings
 from streams.replay.checks import FactCheck, codes
 from streams.settings.service import ServiceSettings
-from topology.sap import SAP_ACKS, SAP_CACHE_TABLE, SAP_HEURISTICS_TABLE, SAP_OUTCOMES, SAP_VERDICTS
+from topology.sap import (
+    SAP_ACKS,
+    SAP_CACHE_TABLE,
+    SAP_HEURISTICS_TABLE,
+    SAP_LEARNING_HEADS,
+    SAP_OUTCOMES,
+    SAP_VERDICTS,
+)
 
 
 def _load_files(settings: ServiceSettings) -> None:
@@ -39,8 +46,9 @@ SAP = CommandSide(
     row_checks={
         SAP_CACHE_TABLE: row_checks.cache,
         SAP_HEURISTICS_TABLE: row_checks.heuristics,
+        SAP_LEARNING_HEADS: row_checks.learning_heads,
     },
-    total_checks=(row_checks.learning,),
+    total_checks=(row_checks.learning, row_checks.newest_heuristics),
     log_checks=(NEWEST_VERSIONS,),
     load_files=_load_files,
 )

@@ -116,6 +116,18 @@ def test_a_step_is_what_one_record_did_and_names_its_verdict(stories: dict[str, 
     assert {("same_trace", "out"), ("retracts", "in"), ("child_of", "in")} <= links
 
 
+def test_the_newest_verdict_on_an_expired_packet_is_its_expiry(tmp_path: Path) -> None:
+    story = Story(lines_of("acknowledgements"), tmp_path)
+    try:
+        things = [thing for _, thing in story.known() if thing["state"] == "EXPIRED"]
+        assert things
+        for newest, *earlier in (thing["verdicts"] for thing in things):
+            assert (newest["verdict"], newest["cause"]) == ("fired", None)
+            assert "fired" not in {verdict["verdict"] for verdict in earlier}
+    finally:
+        story.scenario.close()
+
+
 def test_a_fact_that_rows_do_not_place_is_the_one_that_its_cause_had(
     stories: dict[str, Story],
 ) -> None:

@@ -27,7 +27,7 @@ from streams.engine.records import position
 from streams.engine.refused_rows import PROCESS
 from streams.processing.envelope import partition_mismatch
 from streams.protocols.sap.constitution import constitution_of
-from streams.protocols.sap.counted_versions import HASH_MISMATCH
+from streams.protocols.sap.counted_versions import HASH_MISMATCH, KEY_MISMATCH
 from streams.protocols.sap.learning import aggregates, heuristics, playbooks
 from streams.protocols.sap.learning.heuristics import CapabilityCounts
 from streams.protocols.sap.row_hashes import has_its_hash
@@ -147,16 +147,24 @@ def _fold(signal: AvroValue, version: int, ctx: ProcessorContext) -> None:
     row["heuristicsVersion"] = version
     ctx.rows(SAP_LEARNING_TABLE).put(key, row)
     books = ctx.rows(SAP_KNOWLEDGE_TABLE)
-    known = books.get(key)
-    if known is not None and not has_its_hash(SAP_KNOWLEDGE, known):
-        PROCESS.count(SAP_KNOWLEDGE.name, HASH_MISMATCH, key)
-        known = None
-    book = playbooks.version(known, row, best, signal)
+    book = playbooks.version(_own_playbook(books.get(key), key), row, best, signal)
     if book is not None:
         books.put(key, book)
         playbooks.emit_source_edge(key, book, signal["at"], ctx.cause, ctx)
     best["playbookDue"] = playbooks.next_due(best["playbookDue"], row["computed"])
     ctx.rows(SAP_LEARNING_BEST).put(key, best)
+
+
+def _own_playbook(book: AvroValue | None, key: str) -> AvroValue | None:
+    """Return a playbook if it has its own key and hash, else None."""
+    if book is None:
+        return None
+    fault = None if has_its_hash(SAP_KNOWLEDGE, book) else HASH_MISMATCH
+    if row_key(book) != key:
+        fault = KEY_MISMATCH
+    if fault is not None:
+        PROCESS.count(SAP_KNOWLEDGE.name, fault, key)
+    return book if fault is None else None
 
 
 def _counter(key: str, ctx: ProcessorContext) -> Callable[[str], int]:

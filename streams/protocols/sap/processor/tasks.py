@@ -29,11 +29,10 @@ from schemas import from_json, sap
 from schemas.sap import rules
 from schemas.sap.cache_key import cache_key
 from streams.engine.processor import AvroValue, GlobalTable
-from streams.engine.refused_rows import PROCESS
 from streams.processing.graph import LineageEdge
 from streams.protocols.sap.constitution.checks import ESCALATE, NON_CONSTITUTIONAL, VALID
-from streams.protocols.sap.counted_versions import HASH_MISMATCH
 from streams.protocols.sap.decision import DecisionContext
+from streams.protocols.sap.newest_heuristics import newest_heuristics
 from streams.protocols.sap.processor import alignment, lookups, outcomes, rate_limit
 from streams.protocols.sap.processor.aggregate import NONE, TASK, TaskAggregate
 from streams.protocols.sap.processor.authorization import Authorization, authorization_of
@@ -49,16 +48,13 @@ from streams.protocols.sap.processor.commands import (
 )
 from streams.protocols.sap.processor.outcomes import OutcomeDraft
 from streams.protocols.sap.processor.rate_limit import Admission, Bucket, Limit
-from streams.protocols.sap.row_hashes import has_its_hash
 from streams.protocols.sap.task_row import first_row
 from topology.sap import (
-    SAP_HEURISTICS,
     SAP_HEURISTICS_TABLE,
     SAP_RATE_LIMITS,
     SAP_TASK_ENVELOPES,
     SAP_TASK_STATES_TABLE,
     sap_key,
-    sap_version,
 )
 
 Json = dict[str, Any]
@@ -257,7 +253,7 @@ def no_policy() -> Policy:
 
 def policy_of(capability: str, constitution: str, rows: GlobalTable) -> Policy:
     """Return the policy; thresholds and checks apply only under the version's constitution."""
-    row = newest(capability, rows)
+    row = newest_heuristics(capability, rows)
     if row is None:
         return no_policy()
     applies = row["constitution"] == constitution
@@ -265,28 +261,6 @@ def policy_of(capability: str, constitution: str, rows: GlobalTable) -> Policy:
     checks = row["extraChecks"] if applies else ()
     bound = _bound(row["version"], row["extractorVersion"], thresholds, checks)
     return Policy(bound, tuple(row["volatileKeys"]))
-
-
-def newest(capability: str, rows: GlobalTable) -> AvroValue | None:
-    """Return the row of the highest version: doubling steps up, then halving ones.
-
-    One that has not the hash that it names is absent.
-    """
-    newest_row, version, step = None, 0, 1
-    while (row := rows.get(_heuristics_key(capability, version + step))) is not None:
-        newest_row, version, step = row, version + step, 2 * step
-    while step := step // 2:
-        if (row := rows.get(_heuristics_key(capability, version + step))) is not None:
-            newest_row, version = row, version + step
-    while newest_row is not None and not has_its_hash(SAP_HEURISTICS, newest_row):
-        PROCESS.count(SAP_HEURISTICS.name, HASH_MISMATCH, _heuristics_key(capability, version))
-        version -= 1
-        newest_row = rows.get(_heuristics_key(capability, version)) if version else None
-    return newest_row
-
-
-def _heuristics_key(capability: str, version: int) -> str:
-    return sap_key(capability, sap_version(version))
 
 
 def _bound(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from schemas import canonical_json, sha256_hex, to_json
+from schemas import canonical_json, encode, sha256_hex, to_json
 from streams.engine.processor import AvroValue
+from streams.protocols.sap.learning.heuristics import record_sha256
 from tests.unit.protocols.sap.learning.support import (
+    CAPABILITY,
     FINGERPRINT,
     Bench,
     check,
@@ -14,7 +16,7 @@ from tests.unit.protocols.sap.learning.support import (
     outcome,
 )
 from topology.core import LINEAGE_EDGES
-from topology.sap import SAP_KNOWLEDGE_TABLE
+from topology.sap import SAP_KNOWLEDGE_TABLE, sap_key
 
 
 def tried(successes: int, failures: int = 0, first: int = 0) -> list[AvroValue]:
@@ -140,3 +142,22 @@ def test_cache_hits_are_no_samples() -> None:
     hit = {"computed": False, "cacheHit": True, "rule": "cache_hit"}
     bench.each(approved(), *(outcome(i, **hit) for i in range(20)))
     assert bench.playbook() is None
+
+
+@pytest.mark.parametrize("member", ["fingerprint", "notes"])
+def test_a_forged_playbook_is_absent(member: str) -> None:
+    """A copy of another kind's playbook, or one without its hash, does not count as a version."""
+    bench = Bench()
+    bench.each(*tried(5), approved(), approved(501))
+    book = bench.playbook()
+    assert book is not None
+    assert book["version"] == 2
+    changed: AvroValue = {**book, member: "e0.other" if member == "fingerprint" else ["x"]}
+    if member == "fingerprint":
+        changed["sha256"] = record_sha256(SAP_KNOWLEDGE_TABLE.record, {**changed, "sha256": ""})
+    row = encode(SAP_KNOWLEDGE_TABLE.record, changed)
+    bench.tables[SAP_KNOWLEDGE_TABLE.name][sap_key(CAPABILITY, None, FINGERPRINT)] = row
+    bench.each(approved(502))
+    book = bench.playbook()
+    assert book is not None
+    assert (book["version"], book["notes"]) == (1, [])

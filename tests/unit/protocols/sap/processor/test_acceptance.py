@@ -1,8 +1,9 @@
-"""Which heuristics a task is bound to when it is accepted."""
+"""Test which heuristics a task is bound to when it is accepted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,15 @@ from schemas.sap import cache_key
 from streams.engine.processor import AvroValue, Made
 from streams.protocols.sap.constitution import bind, constitution_of
 from streams.protocols.sap.learning.heuristics import chain_version
-from streams.protocols.sap.processor.tasks import newest
+from streams.protocols.sap.newest_heuristics import newest_heuristics
 from tests.unit.protocols.sap.processor.support import Bench, result, task, uuid
 from topology.sap import SAP_HEURISTICS_TABLE, SAP_INBOX, sap_version
 
 CAPABILITY = "report.summarise"
 
 
-def hashed_row(version: int, **members: object) -> AvroValue:
-    """Return a SapHeuristics row whose hash is right."""
+def hashed_row(version: int, previous: AvroValue | None = None, **members: object) -> AvroValue:
+    """Return a SapHeuristics row whose hash is right.  previous: the row of the version before."""
     row = {
         "capability": CAPABILITY,
         "version": version,
@@ -34,20 +35,21 @@ def hashed_row(version: int, **members: object) -> AvroValue:
         "derivedAt": 0,
         **members,
     }
-    return chain_version(row, "sap.learning-signals/0/0", None)
+    sha256 = None if previous is None else str(previous["sha256"])
+    return chain_version(row, "sap.learning-signals/0/0", sha256)
 
 
 class Counting:
     """A copy that counts how often it is asked."""
 
-    def __init__(self, versions: int) -> None:
-        self.versions, self.asked = versions, 0
+    def __init__(self, rows: list[AvroValue]) -> None:
+        self.rows, self.asked = rows, 0
 
     def get(self, key: str) -> AvroValue | None:
         self.asked += 1
         capability, version = key.split("/")
         assert capability == CAPABILITY
-        return hashed_row(int(version)) if 1 <= int(version) <= self.versions else None
+        return self.rows[int(version) - 1] if 1 <= int(version) <= len(self.rows) else None
 
     def index(self, make: Callable[[], Made]) -> Made:
         raise AssertionError("it has no index")
@@ -56,19 +58,68 @@ class Counting:
         raise AssertionError("it has no index")
 
 
-@pytest.mark.parametrize("versions", [*range(40), 1000, 4095, 4096, 99_999])
+@cache
+def chain(versions: int) -> list[AvroValue]:
+    """Return so many versions, each with the hash of the one before it."""
+    rows: list[AvroValue] = []
+    for number in range(1, versions + 1):
+        rows.append(hashed_row(number, rows[-1] if rows else None))
+    return rows
+
+
+def forged(row: AvroValue, **members: object) -> AvroValue:
+    """Return a row with other members, its own hash right."""
+    changed = {**row, **members}
+    return chain_version(changed, row["cause"], changed["previousSha256"])
+
+
+@pytest.mark.parametrize("versions", [*range(40), 1000, 4095, 4096])
 def test_the_newest_version_is_found_by_a_few_questions(versions: int) -> None:
-    rows = Counting(versions)
-    row = newest(CAPABILITY, rows)
+    rows = Counting(chain(4096)[:versions])
+    row = newest_heuristics(CAPABILITY, rows)
     assert (0 if row is None else row["version"]) == versions
-    assert rows.asked <= 2 * versions.bit_length() + 2
+    assert rows.asked <= 2 * versions.bit_length() + 3
+
+
+FORGED: Mapping[str, tuple[int, Mapping[str, object], int]] = {
+    "the newest, under another chain": (5, {"previousSha256": "f" * 64}, 3),
+    "one that compaction has left": (4, {"volatileKeys": ["x"]}, 3),
+    "a copy of another version": (5, {"version": 2}, 4),
+    "a copy of another capability": (5, {"capability": "a.b"}, 4),
+}
+"""The version that is forged, how, and the version that counts then."""
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_version_does_not_count(case: str) -> None:
+    """Check that neither counts where two whole versions contradict each other."""
+    number, members, counted = FORGED[case]
+    rows = list(chain(5))
+    rows[number - 1] = forged(rows[number - 1], **members)
+    newest = newest_heuristics(CAPABILITY, Counting(rows))
+    assert newest is not None
+    assert newest["version"] == counted
+
+
+def test_a_first_version_names_no_other() -> None:
+    rows = Counting([forged(chain(1)[0], previousSha256="f" * 64)])
+    assert newest_heuristics(CAPABILITY, rows) is None
+
+
+def test_versions_count_again_above_a_forged_one() -> None:
+    """Check that the version after next continues the chain: the task writes on from its head."""
+    rows = list(chain(7))
+    rows[4] = forged(rows[4], volatileKeys=["x"])
+    used = [newest_heuristics(CAPABILITY, Counting(rows[:count])) for count in (5, 6, 7)]
+    assert [row and row["version"] for row in used] == [5, 4, 7]
 
 
 def heuristics(bench: Bench, version: int = 1, **members: object) -> None:
     label = constitution_of(bench.settings).label
-    row = hashed_row(version, **{"constitution": label, **members})
-    key = f"{CAPABILITY}/{sap_version(version)}"
-    bench.copied.setdefault(SAP_HEURISTICS_TABLE.name, {})[key] = row
+    rows = bench.copied.setdefault(SAP_HEURISTICS_TABLE.name, {})
+    previous = rows.get(f"{CAPABILITY}/{sap_version(version - 1)}")
+    row = hashed_row(version, previous, **{"constitution": label, **members})
+    rows[f"{CAPABILITY}/{sap_version(version)}"] = row
 
 
 def accepted(bench: Bench, n: int = 1, **changes: Any) -> Mapping[str, object]:
