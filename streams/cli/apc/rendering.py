@@ -78,6 +78,9 @@ def render_replay(answer: Any, page: text.Page) -> None:
     refused = sum(state.startswith("REJECTED") for state in ends)
     counted = text.plural(len(ends), "packet")
     page.line(f"{counted}, {refused:,} refused; {answer['event_count']} steps.")
+    if answer.get("hint") is not None:
+        words = f"{answer['returned']} steps are shown; --limit {answer['event_count']} shows all"
+        page.line(page.arrow, page.plain(words))
 
 
 def _states(page: text.Page, step: Any) -> Cell:

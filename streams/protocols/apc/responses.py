@@ -110,9 +110,14 @@ class ReplayedPacket(ResponseModel):
     created_at: Time
     final_state: str
     transitions: list[Step]
+    session_id: str
+    task_id: str
+    position: str
 
 
 class Replay(ResponseModel):
+    """returned: rows of event_stream.  hint: how to get all of them, null if these are all."""
+
     source: Views
     run_id: str
     task_id: str | None
@@ -120,6 +125,9 @@ class Replay(ResponseModel):
     event_count: Count
     packets: list[ReplayedPacket]
     event_stream: list[PlacedStep]
+    session_id: str | None
+    returned: Count
+    hint: str | None
 
 
 class Counterfactual(ResponseModel):

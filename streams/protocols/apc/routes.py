@@ -7,7 +7,7 @@ from typing import Any
 from streams.api.route import Call, Compute, Produce, Query, Route
 from streams.protocols.apc import as_of
 from streams.protocols.apc.queries import packets as apc
-from streams.protocols.apc.queries import protocols, sessions
+from streams.protocols.apc.queries import protocols, replay, sessions
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
 from streams.protocols.apc.queries.trial import TOP_K, arbitrate, evaluate
 from streams.protocols.apc.settings import ApcSettings
@@ -56,9 +56,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/apc/replay",
         "replay_run",
-        Query(lambda call: apc.replay(call.view, call.params)),
+        Query(lambda call: replay.replay(call.view, call.params)),
         "a run, packet by packet and step by step",
-        apc.REPLAY_PARAMS,
+        replay.REPLAY_PARAMS,
         "Replay",
     ),
     Route(

@@ -3657,7 +3657,10 @@ export interface components {
             /** Reason */
             reason: string;
         };
-        /** Replay */
+        /**
+         * Replay
+         * @description returned: rows of event_stream.  hint: how to get all of them, null if these are all.
+         */
         Replay: {
             /**
              * Source
@@ -3676,6 +3679,12 @@ export interface components {
             packets: components["schemas"]["ReplayedPacket"][];
             /** Event Stream */
             event_stream: components["schemas"]["PlacedStep"][];
+            /** Session Id */
+            session_id: string | null;
+            /** Returned */
+            returned: number;
+            /** Hint */
+            hint: string | null;
         };
         /** ReplayedPacket */
         ReplayedPacket: {
@@ -3696,6 +3705,12 @@ export interface components {
             final_state: string;
             /** Transitions */
             transitions: components["schemas"]["Step"][];
+            /** Session Id */
+            session_id: string;
+            /** Task Id */
+            task_id: string;
+            /** Position */
+            position: string;
         };
         /** RewindPlan */
         RewindPlan: {

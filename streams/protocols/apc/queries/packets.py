@@ -1,4 +1,4 @@
-"""Queries over packets: rows, facts, `packet-trace` and `packet-replay`."""
+"""Queries over packets: rows, facts and `packet-trace`."""
 
 from __future__ import annotations
 
@@ -58,11 +58,12 @@ _REASONS = Projection(APC_EVENTS.record or "", ("rule", "message", "transitions"
 class ListedPacket(NamedTuple):
     """A packet of a list.
 
-    steps: its transitions as (time in ms, seq, JSON form).
+    place: the position of its record.  steps: its transitions as (time in ms, seq, JSON form).
     decided_later: some of them were not made by its own verdict.
     """
 
     summary: packets.Summary
+    place: str
     state: str
     steps: list[tuple[int, int, Json]]
     decided_later: bool
@@ -137,7 +138,7 @@ def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
     prefix, row_filters = packets.index_prefix(filters), filters_of(params, _ROW_FILTERS)
 
     def entries(before: bytes | None) -> Entries:
-        for each in _packets(view, filters, row_filters, reverse=True, before=before):
+        for each in list_packets(view, filters, row_filters, reverse=True, before=before):
             yield prefix + each.summary.sort_key, each
 
     page = page_of(params, prefix, entries)
@@ -145,7 +146,7 @@ def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
     facts = view.get_many([each.summary.fact_key for each in listed])
     events = []
     if params.flag("include_events"):
-        _add_reasons(view, listed, facts)
+        add_reasons(view, listed, facts)
         events = [{**each.members("packet_id"), **step} for each, step in _steps(listed)]
         events.reverse()
     keys = packets.payload_keys(view, [each.summary for each in listed])
@@ -187,7 +188,7 @@ def _verdict(row: bytes, *, whole: bool) -> Json:
     return parties | verdict
 
 
-def _add_reasons(
+def add_reasons(
     view: ReadOnlyStore, listed: Sequence[ListedPacket], facts: Sequence[bytes | None]
 ) -> None:
     """Add to each step the rule and the message of the fact that has it.  facts: the verdicts."""
@@ -206,43 +207,11 @@ def _add_reasons(
             step |= reasons.get(seq, {"rule": None, "message": None})
 
 
-REPLAY_PARAMS = (RUN_ID._replace(required=True), SESSION_ID, TASK_ID, limit(500))
-
-
-def replay(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """Return a run's packets in log order with their histories, and one stream of all steps."""
-    run_id = params.required("run_id")
-    limit = params.limit()
-    filters = {"run_id": run_id, **filters_of(params, ("session_id", "task_id"))}
-    listed = list(_packets(view, filters, {}, reverse=False))
-    _add_reasons(view, listed, view.get_many([each.summary.fact_key for each in listed]))
-    named = ("packet_id", "packet_type", "run_phase")
-    stream = [{**each.members(*named), **step} for each, step in _steps(listed)]
-    return {
-        "source": "views",
-        "run_id": run_id,
-        "task_id": params.text("task_id"),
-        "packet_count": len(listed),
-        "event_count": len(stream),
-        "packets": [_replay_row(each) for each in listed],
-        "event_stream": stream[:limit],
-    }
-
-
-def _replay_row(listed: ListedPacket) -> Json:
-    return {
-        **listed.members("packet_id", "packet_type", "run_phase", "trace_id"),
-        "created_at": listed.created_at,
-        "final_state": listed.state,
-        "transitions": [step for _, _, step in listed.steps],
-    }
-
-
 def _listed_packet(summary: packets.Summary, state: Mapping[str, Any]) -> ListedPacket:
     history = state["history"]
     later = any(step["cause"] not in (None, state["position"]) for step in history)
     steps = [_step(transition, state) for transition in history]
-    return ListedPacket(summary, state["state"], steps, later)
+    return ListedPacket(summary, state["position"], state["state"], steps, later)
 
 
 def _step(transition: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, int, Json]:
@@ -269,7 +238,7 @@ def _steps(listed: list[ListedPacket]) -> list[tuple[ListedPacket, Json]]:
     return [step[3:] for step in steps]
 
 
-def _packets(
+def list_packets(
     view: ReadOnlyStore,
     filters: Mapping[str, str],
     row_filters: dict[str, str],
