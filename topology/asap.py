@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.asap import MalformedEnvelopeError, task_key
-from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.core import FILLED, LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
     Header,
     NodeKind,
@@ -57,6 +57,7 @@ ASAP_ENVELOPES = Topic(
     key_of=_asap_envelope,
     meaning="envelopes as agents send them",
     max_bytes=INPUT_BYTES,
+    headers=(FILLED,),
 )
 ASAP_MANIFESTS = Topic(
     "asap.manifests",

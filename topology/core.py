@@ -20,6 +20,12 @@ DROPPED_KEYS = Header(
     optional=True,
     schema={"pattern": "^[0-9]+$"},
 )
+FILLED = Header(
+    "headrace-filled",
+    "the members that an edge filled in and whose values it derived, by comma",
+    optional=True,
+    schema={"examples": ["trace_id"]},
+)
 RTES_RAW = Topic(
     "rtes.raw",
     TopicKind.COLLECTOR,

@@ -69,7 +69,14 @@ from schemas.asap.judge import (
     judge_manifest,
     validate_manifest,
 )
-from schemas.asap.keys import claim_key, payload_hash, restored_version, snapshot_id, task_key
+from schemas.asap.keys import (
+    claim_key,
+    key_member,
+    payload_hash,
+    restored_version,
+    snapshot_id,
+    task_key,
+)
 from schemas.asap.parts import DataPart, FilePart, Part, ResourcePart, TemplatePart, TextPart
 from schemas.asap.payloads import (
     ArtifactNotify,
@@ -98,6 +105,7 @@ from schemas.asap.state import (
     merge_patch,
     replay,
 )
+from schemas.asap.tracing import derived_trace, other_hash, with_trace
 from schemas.asap.validate import Limits, validate
 from schemas.ulid import derived_id, extract_timestamp, generate_id, ulid
 
@@ -174,6 +182,7 @@ __all__ = [
     "change_of",
     "claim_key",
     "derived_id",
+    "derived_trace",
     "dotted",
     "envelope_hash",
     "export_all_schemas",
@@ -189,12 +198,14 @@ __all__ = [
     "json_form",
     "judge",
     "judge_manifest",
+    "key_member",
     "list_schema_entries",
     "make_envelope",
     "manifest_form",
     "merge_patch",
     "micros",
     "normalize_payload_type",
+    "other_hash",
     "parse_payload",
     "payload_hash",
     "replay",
@@ -209,4 +220,5 @@ __all__ = [
     "validate",
     "validate_manifest",
     "validation_problems",
+    "with_trace",
 ]

@@ -36,6 +36,16 @@ def task_key(envelope: Envelope | JsonObject) -> str:
     raise MalformedEnvelopeError(f"unknown payload type '{members.get('payload_type')}'")
 
 
+def key_member(canonical: JsonObject) -> str:
+    """Return the path of the member that the record key of a valid envelope is."""
+    name = canonical["payload_type"]
+    if name in _BY_ID:
+        return "/id"
+    if name == "McpResourceData" or (name in _BY_CORRELATION and canonical["correlation_id"]):
+        return "/correlation_id"
+    return "/payload/request_id" if name in _BY_REQUEST else "/payload/task_id"
+
+
 def _members(envelope: Envelope) -> JsonObject:
     return {
         "id": envelope.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from pydantic import ValidationError
 
@@ -148,11 +148,18 @@ def _check_ids(envelope: JsonObject) -> Iterator[Problem]:
             yield from _check_id(payload, name, ("payload",))
 
 
+def is_id(value: object) -> TypeGuard[str]:
+    """Return whether a value is 1 to 256 characters, none of control."""
+    return isinstance(value, str) and 1 <= len(value) <= MAX_ID_LENGTH and not _has_control(value)
+
+
+def _has_control(text: str) -> bool:
+    return _CONTROL.search(text) is not None
+
+
 def _check_id(owner: JsonObject, name: str, path: JsonPath) -> Iterator[Problem]:
     text = owner.get(name)
-    if not isinstance(text, str):
-        return
-    if not 1 <= len(text) <= MAX_ID_LENGTH or _CONTROL.search(text):
+    if isinstance(text, str) and not is_id(text):
         what = f"must have 1 to {MAX_ID_LENGTH} characters, none of control"
         yield _problem(rules.BAD_ID, (*path, name), what)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from schemas import Problem
 from schemas.asap import (
+    ERROR_MESSAGES,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -17,6 +18,7 @@ from schemas.asap import (
     TaskAlreadyCompletedError,
     TaskNotFoundError,
 )
+from streams.api.jsonrpc import UNKNOWN_ERROR
 
 MALFORMED = "asap:protocol/malformed_envelope"
 AUTH_REQUIRED = "asap:security/auth_required"
@@ -57,11 +59,21 @@ _CODES: tuple[tuple[type[ASAPError], int], ...] = (
 )
 
 
+class ReadIds(NamedTuple):
+    """The ids by which an answer is traced; None where the request has no readable one.
+
+    correlation_id: the envelope's own, else its id.  trace_id: its own, else the derived one.
+    """
+
+    correlation_id: str | None = None
+    trace_id: str | None = None
+
+
 class RpcFault(Exception):
     """A JSON-RPC error as the result of a request.
 
     code: of JSON-RPC.  error: one sentence.  asap_error: ASAP's code, where it has one.
-    data: more members of `data`.
+    message: of JSON-RPC, by default the fixed one of the code.  data: more members of `data`.
     """
 
     def __init__(
@@ -70,20 +82,20 @@ class RpcFault(Exception):
         kind: ErrorType,
         error: str,
         asap_error: str | None = None,
+        message: str | None = None,
         **data: Any,
     ) -> None:
         super().__init__(error)
+        self.message = ERROR_MESSAGES.get(code, UNKNOWN_ERROR) if message is None else message
         self.code, self.kind, self.error, self.asap_error = code, kind, error, asap_error
         self.more = data
 
-    def data(self, correlation_id: str | None) -> dict[str, Any]:
-        """Return the member `data` of the error.  correlation_id: of the envelope, if any."""
+    def data(self, ids: ReadIds) -> dict[str, Any]:
+        """Return the member `data` of the error.  ids: of the envelope, as far as it is readable"""
         members = {"error": self.error, **self.more}
         if self.asap_error is not None:
             members["asap_error"] = self.asap_error
-            if correlation_id is not None:
-                members["correlation_id"] = correlation_id
-        return members
+        return members | {name: id for name, id in ids._asdict().items() if id is not None}
 
 
 def validation_errors_of(problems: Sequence[Problem]) -> list[dict[str, str]]:

@@ -17,12 +17,19 @@ from schemas.asap import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     Envelope,
+    derived_trace,
     validation_problems,
 )
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import pointer
 from streams.api.jsonrpc import VERSION
-from streams.asap.faults import MALFORMED, RpcFault, validation_errors_of
+from streams.asap.faults import (
+    HANDLER_NOT_FOUND,
+    MALFORMED,
+    ReadIds,
+    RpcFault,
+    validation_errors_of,
+)
 from streams.asap.jsonrpc import METHOD
 
 _RULE = "malformed_envelope"
@@ -35,10 +42,10 @@ def parse_request(body: bytes) -> Mapping[str, Any]:
     try:
         value = parse_ijson(body, surrogates=True)
     except ShapeError as exc:
-        raise RpcFault(PARSE_ERROR, "parse_error", exc.message) from exc
+        raise RpcFault(PARSE_ERROR, "parse_error", exc.message, MALFORMED) from exc
     if too_deep(value, limit=MAX_OPEN_NESTING):
         message = f"The text is nested more than {MAX_OPEN_NESTING} deep."
-        raise RpcFault(PARSE_ERROR, "parse_error", message)
+        raise RpcFault(PARSE_ERROR, "parse_error", message, MALFORMED)
     if not isinstance(value, dict):
         message = "A JSON-RPC request is a JSON object."
         kind = type(value).__name__
@@ -56,12 +63,19 @@ def read_request_id(request: Mapping[str, Any]) -> str | int | None:
     return id
 
 
-def read_correlation_id(request: Mapping[str, Any]) -> str | None:
-    """Return the correlation id of the envelope, if it has a readable one."""
+def read_ids(request: Mapping[str, Any]) -> ReadIds:
+    """Return the ids of the envelope in a request, which may be ill-formed."""
     params = request.get("params")
     envelope = params.get("envelope") if isinstance(params, dict) else None
-    correlation_id = envelope.get("correlation_id") if isinstance(envelope, dict) else None
-    return correlation_id if isinstance(correlation_id, str) and correlation_id else None
+    if not isinstance(envelope, dict):
+        return ReadIds()
+    correlation_id = _text(envelope, "correlation_id") or _text(envelope, "id")
+    return ReadIds(correlation_id, _text(envelope, "trace_id") or derived_trace(envelope))
+
+
+def _text(envelope: Mapping[str, Any], name: str) -> str | None:
+    text = envelope.get(name)
+    return text if isinstance(text, str) and text else None
 
 
 class Params(NamedTuple):
@@ -90,7 +104,9 @@ def params_from_request(request: Mapping[str, Any]) -> Params:
         raise RpcFault(INVALID_PARAMS, "invalid_params", message, MALFORMED)
     if method != METHOD:
         message = f"Unknown method: {method}"
-        raise RpcFault(METHOD_NOT_FOUND, "method_not_found", message, method=method)
+        raise RpcFault(
+            METHOD_NOT_FOUND, "method_not_found", message, HANDLER_NOT_FOUND, method=method
+        )
     return Params(params.get("envelope"), params.get("idempotency_key", _MISSING))
 
 

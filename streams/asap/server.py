@@ -9,11 +9,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from schemas.asap import (
-    ERROR_MESSAGES,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -23,14 +22,16 @@ from schemas.asap import (
     Manifest,
     json_form,
     normalize_payload_type,
+    with_trace,
 )
-from streams.api.jsonrpc import UNKNOWN_ERROR, ErrorObject, build_error, build_result
+from streams.api.jsonrpc import ErrorObject, build_error, build_result
 from streams.asap.auth import Authenticator, TokenValidator
 from streams.asap.faults import (
     HANDLER_NOT_FOUND,
     MALFORMED,
     PERMISSION_DENIED,
     TASK_FAILED,
+    ReadIds,
     RpcFault,
     handler_fault,
 )
@@ -42,7 +43,7 @@ from streams.asap.request import (
     envelope_from_params,
     params_from_request,
     parse_request,
-    read_correlation_id,
+    read_ids,
     read_request_id,
 )
 from streams.asap.stream import Hosted, Served, Stream
@@ -68,7 +69,7 @@ class _RequestState:
     """The members of a request that have been read."""
 
     id: str | int | None = None
-    correlation_id: str | None = None
+    ids: ReadIds = field(default_factory=ReadIds)
     payload_type: str = UNKNOWN
 
 
@@ -115,7 +116,7 @@ class Server:
         self, state: _RequestState, body: bytes, headers: Mapping[str, str]
     ) -> Reply:
         message = parse_request(body)
-        state.id, state.correlation_id = read_request_id(message), read_correlation_id(message)
+        state.id, state.ids = read_request_id(message), read_ids(message)
         params = params_from_request(message)
         state.payload_type = self._label(params.payload_type)
         lowered = {name.lower(): value for name, value in headers.items()}
@@ -123,9 +124,13 @@ class Server:
         envelope, key = envelope_from_params(params)
         if sender is not None and sender != envelope.sender:
             raise _other_sender()
+        traced = with_trace(envelope)
+        state.ids = ReadIds(envelope.correlation_id or envelope.id, traced.trace_id)
         self._check_payload(envelope)
         served = await self._serve(envelope, key, lowered)
         result = {"envelope": json_form(served.reply), **served.more}
+        if traced is not envelope:
+            result["filled"] = ["trace_id"]
         return Reply(build_result(state.id, result, id_last=True), served.headers)
 
     def _label(self, payload_type: str | None) -> str:
@@ -162,17 +167,13 @@ class Server:
     async def _serve(
         self, envelope: Envelope, key: str | None, headers: Mapping[str, str]
     ) -> Served:
+        if self._stream is not None and envelope.canonical_type is not None:
+            return await self._stream.serve(envelope, self._hosted, headers)
+        traced = with_trace(envelope)
+        reply = await self._replies.get_or_make(traced, key, lambda: self._run_handler(traced))
         if self._stream is None:
-            reply = await self._replies.get_or_make(
-                envelope, key, lambda: self._run_handler(envelope)
-            )
             return Served(reply, {}, {})
-        if envelope.canonical_type is None:
-            reply = await self._replies.get_or_make(
-                envelope, key, lambda: self._run_handler(envelope)
-            )
-            return Served(reply, {"verdict": None, "task_id": None, "position": None}, {})
-        return await self._stream.serve(envelope, self._hosted, headers)
+        return Served(reply, {"verdict": None, "task_id": None, "position": None}, {})
 
     async def _run_handler(self, envelope: Envelope) -> Envelope:
         """Run the handler and check that it returns an envelope (rows 13 and 14)."""
@@ -180,7 +181,7 @@ class Server:
             reply: Any = await self._registry.dispatch_async(envelope, self.manifest)
             if isinstance(reply, Envelope):
                 json_form(reply)  # raises if it cannot be sent
-                return reply
+                return _correlated(reply, envelope)
         except asyncio.CancelledError as exc:
             if _is_cancelled():
                 raise
@@ -190,6 +191,16 @@ class Server:
         name = type(reply).__name__
         message = f"The handler of {envelope.payload_type} returned no Envelope: {name}"
         raise RpcFault(INTERNAL_ERROR, "handler_error", message, TASK_FAILED, type=name)
+
+
+def _correlated(reply: Envelope, envelope: Envelope) -> Envelope:
+    """Return a handler's reply with the ids that it left out."""
+    left_out = {
+        name: id
+        for name, id in (("correlation_id", envelope.id), ("trace_id", envelope.trace_id))
+        if getattr(reply, name) is None
+    }
+    return reply.model_copy(update=left_out) if left_out else reply
 
 
 def _is_cancelled() -> bool:
@@ -204,6 +215,5 @@ def _other_sender() -> RpcFault:
 
 
 def _error(request: _RequestState, fault: RpcFault) -> Reply:
-    message = ERROR_MESSAGES.get(fault.code, UNKNOWN_ERROR)
-    error = ErrorObject(fault.code, message, fault.data(request.correlation_id))
+    error = ErrorObject(fault.code, fault.message, fault.data(request.ids))
     return Reply(build_error(request.id, error, id_last=True), {})

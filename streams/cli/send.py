@@ -67,6 +67,17 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
     with common.connect(settings) as log:
         for position in count_items(produce(log, outputs, rate), "send", len(outputs)):
             common.echo(position)
+    _say_filled(outputs)
+
+
+def _say_filled(outputs: Sequence[Output]) -> None:
+    """Say which absent members were derived from others."""
+    from topology.core import FILLED
+
+    names = [value for output in outputs for name, value in output.headers if name == FILLED.name]
+    for members in sorted({text.decode() for text in names if text}):
+        count = names.count(members.encode())
+        common.echo(f"filled in: {members} of {count} of {len(outputs)}", err=True)
 
 
 def _send_pulses(

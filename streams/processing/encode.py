@@ -13,7 +13,7 @@ from streams.processing.key_blocks import Blocks
 from streams.settings.masking import MaskingSettings
 from streams.settings.service import ServiceSettings
 from topology import keys
-from topology.core import DROPPED_KEYS
+from topology.core import DROPPED_KEYS, FILLED
 from topology.declarations import Topic
 
 
@@ -34,12 +34,14 @@ def to_output(
     prepared, problems = check(edge.kind, value, now_ms, settings)
     if problems:
         raise InvalidInput(problems)
-    value, dropped = prepared
+    value, dropped, filled = prepared
     value = edge.kind.form(value)
     if edge.kind.mask is not None:
         masker = masker_for(MaskingSettings.of(settings))
         value = edge.kind.mask(value, masker, now_ms, blocks or Blocks())
     headers = [(DROPPED_KEYS.name, str(dropped).encode())] if dropped else []
+    if filled:
+        headers.append((FILLED.name, ",".join(filled).encode()))
     return encode_value(edge.topic, value, settings, headers)
 
 

@@ -17,10 +17,14 @@ from topology.declarations import Topic
 
 
 class Prepared(NamedTuple):
-    """A value as it is produced, and the number of unknown keys that were dropped."""
+    """A value as it is produced, and the number of unknown keys that were dropped.
+
+    filled: members that were absent and are derived from others; the record and the answer say so.
+    """
 
     value: Any
     dropped_keys: int | None = None
+    filled: tuple[str, ...] = ()
 
 
 class EnvelopeType(NamedTuple):

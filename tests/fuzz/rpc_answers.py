@@ -16,6 +16,7 @@ from schemas.asap.rules import ASAP_ERRORS
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.summit import read_json, rules
 from streams.asap.faults import HANDLER_NOT_FOUND, MALFORMED
+from streams.asap.on_log.stream import CALL_TIMED_OUT
 from streams.summit.rpc.errors import NAMES
 
 Json = dict[str, Any]
@@ -25,10 +26,10 @@ _SURE = 500
 _LISTED = {"jsonrpc", "id", "method", "params", "caller", "delivery"}
 _DATA = {"rule", "path", "errors", "runId", "status", "position", "poll"}
 _OWN_FAULTS = (rules.SERVICE_INTERNAL.code, rules.SERVICE_UNAVAILABLE.code)
-_ASAP_ERRORS: dict[int, tuple[str | None, ...]] = {
-    -32700: (None,),
+_ASAP_ERRORS: dict[int, tuple[str, ...]] = {
+    -32700: (MALFORMED,),
     -32600: (MALFORMED,),
-    -32601: (None, HANDLER_NOT_FOUND),
+    -32601: (HANDLER_NOT_FOUND,),
     -32602: (MALFORMED, *ASAP_ERRORS.values()),
     -32603: (TASK_TIMEOUT,),
 }
@@ -46,15 +47,16 @@ def check_asap(body: bytes, text: bytes) -> None:
         return
     error = response["error"]
     code, data = error["code"], error["data"]
-    assert error["message"] == ERROR_MESSAGES[code], response
+    late = data.get("asap_error") == TASK_TIMEOUT
+    assert error["message"] == (CALL_TIMED_OUT if late else ERROR_MESSAGES[code]), response
     assert isinstance(data["error"], str), response
     assert data["error"], response
     assert data.get("asap_error") in _ASAP_ERRORS[code], response
     assert (code == -32700) == isinstance(body_value, ShapeError), response
     if "rule" in data:
         assert ASAP_ERRORS[data["rule"]] == data["asap_error"], response
-    if "asap_error" in data:
-        assert repr(data.get("correlation_id")) == repr(_correlation(request)), response
+    if (correlation := _correlation(request)) is not None:
+        assert repr(data["correlation_id"]) == repr(correlation), response
 
 
 def _asked(body: bytes) -> Any:
@@ -76,8 +78,10 @@ def _asap_id(id: Any) -> Any:
 def _correlation(request: Json) -> str | None:
     params = request.get("params")
     envelope = params.get("envelope") if isinstance(params, dict) else None
-    correlation = envelope.get("correlation_id") if isinstance(envelope, dict) else None
-    return correlation if isinstance(correlation, str) and correlation else None
+    if not isinstance(envelope, dict):
+        return None
+    texts = (envelope.get("correlation_id"), envelope.get("id"))
+    return next((text for text in texts if isinstance(text, str) and text), None)
 
 
 def check_summit(body: bytes, status: int, text: bytes | None, max_requests: int) -> None:

@@ -19,6 +19,7 @@ from schemas.asap import (
     reply_to,
     rules,
     task_key,
+    with_trace,
 )
 from streams.api import prefer
 from streams.asap.faults import TASK_FAILED, RpcFault
@@ -32,6 +33,7 @@ from streams.views.values import Json
 VERDICT_TIMEOUT = "asap:transport/verdict_timeout"
 LOG_UNAVAILABLE = "asap:transport/log_unavailable"
 TASK_TIMEOUT = "asap:execution/task_timeout"
+CALL_TIMED_OUT = "MCP call timed out"
 _CALLS = ("McpToolCall", "McpResourceFetch")
 _ANSWERS = ("McpToolResult", "McpResourceData")
 _QUESTIONS = ("StateQuery", "StateRestore")
@@ -65,7 +67,7 @@ class LogStream:
 
     async def serve(self, envelope: Envelope, hosted: Hosted, headers: Mapping[str, str]) -> Served:
         wait_s = prefer.wait_s(headers, self._host.settings.asap_max_wait_seconds)
-        request = _EnvelopeRequest(envelope, hosted, headers, wait_s)
+        request = _EnvelopeRequest(with_trace(envelope), hosted, headers, wait_s)
         verdict = await self._append_and_decide(envelope, headers)
         reply = await self._reply(request, verdict)
         more = {
@@ -177,11 +179,12 @@ class LogStream:
         end = await self._host.find(
             lookups.call_row(call_key), lambda view: lookups.call_end(view, call_key), seconds
         )
-        if end is None or end["envelope"] is None:
-            message = f"The call {call_key} was not answered within {seconds} s."
-            if end is not None:
-                message = f"The call {call_key} has timed out."
-            raise RpcFault(INTERNAL_ERROR, "task_timeout", message, TASK_TIMEOUT)
+        if end is None:
+            message = f"The call {call_key} was not answered within {seconds} s; it stays open."
+            raise _call_timeout(message, call_key, "open")
+        if end["envelope"] is None:
+            message = f"The call {call_key} has timed out: nobody answered it in its time."
+            raise _call_timeout(message, call_key, "timed_out")
         return _envelope(end["envelope"])
 
     async def _handle(self, request: _EnvelopeRequest) -> Envelope:
@@ -225,6 +228,19 @@ class LogStream:
         return RpcFault(
             INTERNAL_ERROR, "verdict_timeout", message, VERDICT_TIMEOUT, position=position
         )
+
+
+def _call_timeout(message: str, call_key: str, state: str) -> RpcFault:
+    """Return a fault that says what timed out; JSON-RPC has no code for that but -32603."""
+    return RpcFault(
+        INTERNAL_ERROR,
+        "task_timeout",
+        message,
+        TASK_TIMEOUT,
+        CALL_TIMED_OUT,
+        call_key=call_key,
+        state=state,
+    )
 
 
 def _rejection(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from streams.docs.guides.examples import examples_of
@@ -44,13 +44,21 @@ def _filled_in(kind: EnvelopeType, value: Any) -> Iterator[str]:
         prepared = kind.prepare(copy.deepcopy(without), _NOW_MS).value
         owner = _owner(prepared, path)
         if isinstance(owner, dict) and path[-1] in owner:
-            yield f"{code('.'.join(path))}: {_source(owner[path[-1]])}"
+            texts = {str(other) for each in _members(without) if (other := _at(without, each))}
+            yield f"{code('.'.join(path))}: {_source(owner[path[-1]], texts)}"
 
 
-def _source(value: object) -> str:
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    owner = _owner(value, path)
+    return owner.get(path[-1]) if isinstance(owner, dict) else None
+
+
+def _source(value: object, others: Collection[str]) -> str:
     time = iso(_NOW_MS).decode()
     if isinstance(value, str) and value[:19] == time[:19]:
         return "the time of the edge's clock"
+    if value in others:
+        return "the value of another member"
     return "a new id" if isinstance(value, str) and len(value) >= 26 else code(value)
 
 

@@ -91,7 +91,8 @@ def _check_repeat(fact: Fact, command: Command, context: CheckContext) -> Proble
         yield from check_that(known is None, "its id was accepted before")
         context.seen.put(command.sha256, *key)
     elif value["rule"] == "same_envelope" and (known is not None or not fact.cut_off):
-        yield from check_that(known == command.sha256, "no such envelope was accepted before")
+        is_same = known is not None and command.is_same_as(known)
+        yield from check_that(is_same, "no such envelope was accepted before")
 
 
 def _check_transitions(fact: Fact, context: CheckContext) -> Problems:

@@ -17,7 +17,7 @@ SENDER_MISMATCH = "sender_mismatch"
 
 
 def _prepare_envelope(value: Any, now_ms: int) -> Prepared:
-    """Add an id and a time, which clients may omit."""
+    """Add an id, a time and a trace, which clients may omit."""
     if not isinstance(value, dict):
         return Prepared(value)
     filled = dict(value)
@@ -25,7 +25,10 @@ def _prepare_envelope(value: Any, now_ms: int) -> Prepared:
         filled["id"] = asap.generate_id()
     if filled.get("timestamp") is None:
         filled["timestamp"] = asap.iso_of_ms(now_ms)
-    return Prepared(filled)
+    trace = asap.derived_trace(filled) if filled.get("trace_id") is None else None
+    if trace is None:
+        return Prepared(filled)
+    return Prepared({**filled, "trace_id": trace}, filled=("trace_id",))
 
 
 def _envelope_problems(value: Any, settings: ServiceSettings) -> list[Problem]:

@@ -41,6 +41,8 @@ class AsapPosition(ResponseModel):
     id: str
     key: str
     position: Position
+    trace_id: str
+    filled: list[str]
 
 
 class AsapPositions(ResponseModel):

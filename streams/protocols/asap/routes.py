@@ -17,16 +17,17 @@ from streams.api.route import (
     ReplaceCommand,
     Route,
 )
-from streams.engine.records import Output, Record, position
+from streams.engine.records import Output, Record, header, position
 from streams.errors import InvalidInput
 from streams.processing.encode import to_output
 from streams.protocols.asap import as_of, ingress
 from streams.protocols.asap.queries import messages, states, tasks, verdicts
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
+from topology.core import FILLED
 
 _TASK = "/v1/asap/tasks/{id}"
 _AGENT = "/v1/asap/agents/{urn}"
-_ID = Projection(ASAP_ENVELOPES.record or "", ("id",))
+_IDS = Projection(ASAP_ENVELOPES.record or "", ("id", "trace_id"))
 _EMPTY = Problem(
     rules.MALFORMED_ENVELOPE.code,
     "",
@@ -34,10 +35,16 @@ _EMPTY = Problem(
 )
 
 
-def _render_position(record: Record) -> dict[str, str]:
-    """Return an envelope's id, key and position; the gateway may have made the id."""
-    key = (record.key or b"").decode()
-    return {"id": _ID.of(record.value)["id"], "key": key, "position": position(record)}
+def _render_position(record: Record) -> dict[str, Any]:
+    """Return an envelope's ids and position, and which of its members the gateway derived."""
+    ids, filled = _IDS.of(record.value), header(record, FILLED.name)
+    return {
+        "id": ids["id"],
+        "key": (record.key or b"").decode(),
+        "position": position(record),
+        "trace_id": ids["trace_id"],
+        "filled": filled.decode().split(",") if filled else [],
+    }
 
 
 def _query(query: Callable[..., Any], *, paged: bool = False, brief: bool = False) -> Query:

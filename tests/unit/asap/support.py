@@ -114,10 +114,12 @@ def error(answer: Json) -> tuple[int, Json]:
     """Code and data, once the message is known to be the code's."""
     rpc_error = answer["error"]
     assert set(rpc_error) == {"code", "message", "data"}
-    assert rpc_error["message"] == MESSAGES[rpc_error["code"]]
+    late = rpc_error["data"].get("asap_error") == "asap:execution/task_timeout"
+    assert rpc_error["message"] == (CALL_TIMED_OUT if late else MESSAGES[rpc_error["code"]])
     return rpc_error["code"], rpc_error["data"]
 
 
+CALL_TIMED_OUT = "MCP call timed out"
 MESSAGES = {
     -32700: "Parse error",
     -32600: "Invalid request",

@@ -36,6 +36,7 @@ def test_6_nobody_says_who_they_are(headers: dict[str, str]) -> None:
         "status_code": 401,
         "asap_error": "asap:security/auth_required",
         "correlation_id": "corr_456",
+        "trace_id": "tr-19",
     }
 
 
@@ -60,6 +61,7 @@ def test_6_a_token_that_nobody_has(schemes: tuple[str, ...], header: str) -> Non
         "status_code": 401,
         "asap_error": "asap:security/auth_invalid",
         "correlation_id": "corr_456",
+        "trace_id": "tr-19",
     }
 
 
@@ -96,4 +98,5 @@ def test_9_who_sends_for_another() -> None:
         "status_code": 403,
         "asap_error": "asap:security/permission_denied",
         "correlation_id": "corr_456",
+        "trace_id": "tr-19",
     }

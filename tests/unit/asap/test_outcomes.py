@@ -18,6 +18,10 @@ from schemas.asap import (
     Manifest,
     TaskAlreadyCompletedError,
     TaskNotFoundError,
+    TaskStatus,
+    TaskUpdate,
+    UpdateType,
+    make_envelope,
 )
 from streams import HandlerRegistry, create_app
 from tests.unit.asap.support import (
@@ -34,7 +38,10 @@ from tests.unit.asap.support import (
 )
 
 MALFORMED = "asap:protocol/malformed_envelope"
+WORKING = TaskStatus.WORKING
 TASK_FAILED = "asap:execution/task_failed"
+IDS = {"correlation_id": "corr_456", "trace_id": "tr-19"}
+"""Of `correlated()`, which every error about it has."""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +69,7 @@ def test_1_what_is_no_json(app: FastAPI, body: bytes) -> None:
     answer = post(app, body)
     code, data = error(answer)
     assert (code, answer["id"]) == (-32700, None)
-    assert set(data) == {"error"}
+    assert (set(data), data["asap_error"]) == ({"error", "asap_error"}, MALFORMED)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,7 @@ def test_3_what_is_no_request(app: FastAPI, request_: Json, id: object, path: st
     answer = post(app, request_)
     code, data = error(answer)
     assert (code, answer["id"]) == (-32600, id)
-    assert set(data) == {"error", "validation_errors", "asap_error", "correlation_id"}
+    assert set(data) == {"error", "validation_errors", "asap_error", *IDS}
     assert (data["asap_error"], data["correlation_id"]) == (MALFORMED, "corr_456")
     (problem,) = data["validation_errors"]
     assert set(problem) == {"rule", "path", "message"}
@@ -119,9 +126,19 @@ def test_3_without_params_there_is_no_correlation(app: FastAPI) -> None:
 
 
 @pytest.mark.parametrize("correlation", [None, "", 3, ["x"]])
-def test_a_correlation_that_is_none_is_left_out(app: FastAPI, correlation: object) -> None:
+def test_without_a_correlation_an_error_names_the_envelope(
+    app: FastAPI, correlation: object
+) -> None:
     of = envelope_json(correlation_id=correlation, asap_version=None)
-    assert "correlation_id" not in error(post(app, call(of)))[1]
+    assert error(post(app, call(of)))[1]["correlation_id"] == of["id"]
+
+
+@pytest.mark.parametrize("trace", [None, "", 3])
+def test_without_a_trace_an_error_has_the_one_of_the_task(app: FastAPI, trace: object) -> None:
+    of = envelope_json("TaskCancel", trace_id=trace, payload={"task_id": "t-1"})
+    assert error(post(app, call({**of, "asap_version": None})))[1]["trace_id"] == "t-1"
+    unread = {**of, "payload": {}, "payload_type": "acme.ping"}
+    assert error(post(app, call({**unread, "asap_version": 3})))[1]["trace_id"] == of["id"]
 
 
 @pytest.mark.parametrize("params", [None, [], "x", 3, True])
@@ -136,8 +153,13 @@ def test_4_params_that_are_no_object(app: FastAPI, params: object) -> None:
 def test_5_another_method(app: FastAPI, method: str) -> None:
     answer = post(app, {**GOOD, "method": method})
     code, data = error(answer)
-    assert (code, answer["id"], set(data)) == (-32601, "r", {"error", "method"})
-    assert data["method"] == method
+    assert (code, answer["id"]) == (-32601, "r")
+    assert data == {
+        "error": f"Unknown method: {method}",
+        "method": method,
+        "asap_error": "asap:transport/handler_not_found",
+        **IDS,
+    }
 
 
 @pytest.mark.parametrize("params", [{}, {"envelope": None}])
@@ -202,7 +224,7 @@ def test_10_nobody_handles_it(app: FastAPI, name: str) -> None:
         "error": f"No handler registered for payload type: {name}",
         "payload_type": name,
         "asap_error": "asap:transport/handler_not_found",
-        "correlation_id": "corr_456",
+        **IDS,
     }
 
 
@@ -262,7 +284,7 @@ def test_13_a_handler_raises_an_error_of_asap(
         "type": type(exc).__name__,
         "details": exc.details,
         "asap_error": asap_error,
-        "correlation_id": "corr_456",
+        **IDS,
     }
 
 
@@ -279,7 +301,7 @@ def test_14_a_handler_raises_anything_else(exc: Exception, text: str) -> None:
         "error": text,
         "type": type(exc).__name__,
         "asap_error": TASK_FAILED,
-        "correlation_id": "corr_456",
+        **IDS,
     }
 
 
@@ -362,3 +384,27 @@ def test_odd_json_gets_an_answer(app: FastAPI, text: str) -> None:
     payload = json.dumps({**PAYLOADS["TaskRequest"], "input": "@"}).replace('"@"', text)
     answer = post(app, body.replace("@", payload).encode())
     assert "result" in answer or answer["error"]["code"] in (-32602, -32603)
+
+
+def test_a_missing_trace_is_the_task_s_on_every_attempt(app: FastAPI) -> None:
+    of = envelope_json(trace_id=None)
+    for _ in range(2):
+        result = post(app, call(of))["result"]
+        assert result["filled"] == ["trace_id"]
+        assert (result["envelope"]["trace_id"], result["envelope"]["correlation_id"]) == (
+            of["id"],
+            of["id"],
+        )
+
+
+def test_a_handler_need_not_repeat_the_ids() -> None:
+    seen = []
+
+    def careless(envelope: Envelope, agent_manifest: Manifest) -> Envelope:
+        seen.append(envelope.trace_id)
+        update = TaskUpdate(task_id="own", update_type=UpdateType.PROGRESS, status=WORKING)
+        return make_envelope(update, sender=AGENT, recipient=PLANNER)
+
+    of = envelope_json(trace_id=None)
+    reply = post(handled_by(careless), call(of))["result"]["envelope"]
+    assert (reply["trace_id"], reply["correlation_id"], seen) == (of["id"], of["id"], [of["id"]])

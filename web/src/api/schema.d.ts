@@ -2395,6 +2395,10 @@ export interface components {
             key: string;
             /** Position */
             position: string;
+            /** Trace Id */
+            trace_id: string;
+            /** Filled */
+            filled: string[];
         };
         /**
          * AsapPositions

@@ -65,7 +65,8 @@ def handle_answer(command: Command, ctx: DecisionContext) -> Outcome:
     key, kind = command.task_key, _ANSWERS[command.kind]
     row = _find(key, ctx)
     if row is None or row["kind"] != kind:
-        return verdicts.refuse("call_not_found", f"There is no {kind} call {key}.", call_key=key)
+        detail = f"There is no {kind} call {key}, which is {command.key_source.meaning}."
+        return verdicts.refuse("call_not_found", detail, call_key=key)
     row = _catch_up(key, row, ctx)
     refusal = _refusal(command, row)
     if refusal is not None:

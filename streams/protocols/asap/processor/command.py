@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from schemas import AvroBody, Problem, asap, from_json
 from schemas.asap import Limits, MalformedEnvelopeError
@@ -13,6 +13,13 @@ from streams.engine.processor import AvroValue, Message
 from streams.engine.records import header, position
 
 Json = dict[str, Any]
+
+
+class KeySource(NamedTuple):
+    """The member that the key of an envelope is.  meaning: whose member it is, for people."""
+
+    name: str
+    meaning: str
 
 
 class Command:
@@ -66,6 +73,12 @@ class Command:
         return self.task_key if self.given_key is None else self.given_key
 
     @property
+    def key_source(self) -> KeySource:
+        """Return where the key of an envelope without problems came from."""
+        owner, _, name = asap.key_member(self.json)[1:].rpartition("/")
+        return KeySource(name, f"the {owner or 'envelope'}'s {name}")
+
+    @property
     def id(self) -> str:
         envelope_id: str = self.value["id"]
         return envelope_id
@@ -95,6 +108,10 @@ class Command:
         """Return the canonical hash of an envelope without problems."""
         assert self.sha256 is not None
         return self.sha256
+
+    def is_same_as(self, sha256: str | None) -> bool:
+        """Return whether an envelope with this hash is the same, but for a trace filled in."""
+        return sha256 == self.sha256 or sha256 == asap.other_hash(self.json)
 
     @property
     def body(self) -> Json:

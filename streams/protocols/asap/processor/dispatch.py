@@ -85,7 +85,7 @@ def _duplicate_or_conflict(command: Command, ctx: DecisionContext) -> Outcome | 
     first = accepted["sequence"]
     task = None if first is None else find_task(command.task_key, ctx)
     call_key = command.task_key if first is None else None
-    if accepted["sha256"] == command.sha256:
+    if command.is_same_as(accepted["sha256"]):
         return verdicts.duplicate(
             "same_envelope", task=task, call_key=call_key, first_sequence=first
         )

@@ -73,11 +73,12 @@ def handle_update(command: Command, ctx: DecisionContext) -> Outcome:
 
 
 def _refuse_unknown(command: Command, ctx: DecisionContext) -> Outcome:
-    key = command.task_key
+    key, source = command.task_key, command.key_source
     older = links.redirect_of(ctx, key)
     if older is None:
-        return verdicts.refuse("task_not_found", f"task_id: there is no task {key}.")
-    detail = f"task_id: the request {key} was answered by the task {older}."
+        detail = f"{source.name}: there is no task {key}, which is {source.meaning}."
+        return verdicts.refuse("task_not_found", detail)
+    detail = f"{source.name}: the request {key} was answered by the task {older}."
     refused = verdicts.refuse("task_redirected", detail, task_id=older)
     return refused._replace(figures={"task_id": older})
 

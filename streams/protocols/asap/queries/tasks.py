@@ -81,7 +81,9 @@ def require_task(view: ReadOnlyStore, id: str) -> Json:
     """Return the AsapTask with that id or alias.  Raises NotFound."""
     row = task_of(view, id)
     if row is None:
-        raise NotFound(f"there is no task {id}", "task_not_found")
+        message = f"there is no task {id}: it was looked up as a task's id, as an id that a worker"
+        message += " uses for one, and as the id of a request that another task answered"
+        raise NotFound(message, "task_not_found")
     return row
 
 

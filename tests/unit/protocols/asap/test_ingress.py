@@ -14,7 +14,7 @@ from streams.ingress.kinds import kind_of
 from streams.processing.encode import to_output
 from streams.processing.ingress import check
 from streams.settings import Settings
-from tests.unit.protocols.asap.queries.stage import manifest, request, update
+from tests.unit.protocols.asap.queries.stage import manifest, request, tool_call, update
 
 NOW_MS = 1_767_225_600_000
 Json = dict[str, Any]
@@ -66,6 +66,37 @@ def test_the_rules_are_those_of_the_settings(settings: Settings, value: Any, rul
     with pytest.raises(InvalidInput) as it:
         produced("asap.envelopes", value, settings)
     assert it.value.problems[0].rule == rule
+
+
+@pytest.mark.parametrize(
+    ("sent", "trace"),
+    [
+        (request("t1"), "t1"),
+        (update("u", task="t1"), "t1"),
+        ({**update("u", task="job-5"), "correlation_id": "t1"}, "t1"),
+        (tool_call("c", "r-1"), "r-1"),
+    ],
+)
+def test_a_missing_trace_is_the_key(sent: Json, trace: str) -> None:
+    edge = ingress_topic_of("asap.envelopes")
+    untraced = {**sent, "trace_id": None}
+    for value in (untraced, {name: untraced[name] for name in untraced if name != "trace_id"}):
+        output = to_output(edge, value, NOW_MS, Settings())
+        assert (output.key, list(output.headers)) == (
+            trace.encode(),
+            [("headrace-filled", b"trace_id")],
+        )
+        assert produced("asap.envelopes", value)[1]["trace_id"] == trace
+    assert list(to_output(edge, sent, NOW_MS, Settings()).headers) == []
+
+
+@pytest.mark.parametrize("key", ["", "x" * 257, "a\n"])
+def test_an_id_that_is_none_becomes_no_trace(key: str) -> None:
+    value = {**update("u"), "payload": {**update("u")["payload"], "task_id": key}}
+    value |= {"trace_id": None, "correlation_id": None}
+    prepared, problems = check(kind_of("asap.envelope"), value, NOW_MS, Settings())
+    assert prepared.value["trace_id"] == "u"
+    assert [problem.path for problem in problems] == ["/payload/task_id"]
 
 
 def test_every_broken_rule_is_told() -> None:

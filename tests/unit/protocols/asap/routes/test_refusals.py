@@ -62,7 +62,8 @@ def test_12_a_rule_that_the_edge_knows(
     assert (code, answer["id"], data["rule"]) == (-32602, "r", rule)
     assert (data["asap_error"], data["correlation_id"]) == (asap_error, "corr")
     assert data["error"]
-    assert set(data) == {"error", "rule", "asap_error", "correlation_id"}
+    assert set(data) == {"error", "rule", "asap_error", "correlation_id", "trace_id"}
+    assert data["trace_id"] == "tr-19"
     assert bench.bench.records("asap.envelopes") == []
 
 
@@ -81,6 +82,46 @@ def test_12_what_the_processor_refuses(bench: AsapBench) -> None:
     bench.result(done(task))
     late = from_requester("TaskCancel", task)
     assert bench.refusal(late)[1]["asap_error"] == "asap:task/already_completed"
+
+
+@pytest.mark.parametrize(
+    ("of", "detail"),
+    [
+        (
+            done("nobody-s"),
+            "correlation_id: there is no task nobody-s, which is the envelope's correlation_id.",
+        ),
+        (
+            {**done("job-5"), "correlation_id": "corr-7"},
+            "correlation_id: there is no task corr-7, which is the envelope's correlation_id.",
+        ),
+        (
+            from_requester("TaskCancel", "nobody-s"),
+            "task_id: there is no task nobody-s, which is the payload's task_id.",
+        ),
+        (
+            envelope_json(
+                "McpToolResult",
+                correlation_id="c",
+                payload={"request_id": "r-9", "success": True, "result": {}},
+            ),
+            "There is no tool call r-9, which is the payload's request_id.",
+        ),
+    ],
+)
+def test_what_is_not_known_is_named_with_its_source(
+    bench: AsapBench, of: Json, detail: str
+) -> None:
+    data = bench.refusal(of)[1]
+    assert (data["error"], data["asap_error"]) == (detail, "asap:task/not_found")
+
+
+def test_an_error_has_the_trace_that_the_record_has(bench: AsapBench) -> None:
+    of = {**from_requester("TaskCancel", "nobody-s"), "trace_id": None}
+    data = bench.refusal(of)[1]
+    assert (data["trace_id"], data["correlation_id"]) == ("nobody-s", of["id"])
+    answer = bench.get(f"/v1/asap/envelopes/{of['id']}")
+    assert [each["trace_id"] for each in answer["events"]] == ["nobody-s"]
 
 
 def test_10_types_that_nobody_takes(bench: AsapBench) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from schemas.asap import Envelope, Manifest, generate_id
+from streams.processing.encode import encode_value
+from streams.settings import Settings
 from tests.processes import wait_for
 from tests.unit.asap.old_peer import read, request
 from tests.unit.asap.support import AGENT, PAYLOADS, PLANNER, Json, call, envelope_json
@@ -25,6 +27,7 @@ from tests.unit.protocols.asap.routes.asap_bench import (
     status,
     submitted,
 )
+from topology.asap import ASAP_ENVELOPES
 
 
 def test_a_task_is_taken_at_once(bench: AsapBench) -> None:
@@ -186,6 +189,9 @@ def test_calls_and_answers(tmp_path: Path) -> None:
         code, data = bench.refusal(of)
         assert (code, data["asap_error"]) == (-32603, "asap:execution/task_timeout")
         assert data["correlation_id"] == "t-9"
+        assert bench.rpc(of)["error"]["message"] == "MCP call timed out"
+        assert data["error"] == "The call r-1 was not answered within 1 s; it stays open."
+        assert (data["call_key"], data["state"]) == ("r-1", "open")
         payload = {"request_id": "r-1", "success": True, "result": {"hits": 3}}
         ends = {"sender": AGENT, "recipient": PLANNER, "correlation_id": of["id"]}
         answer = envelope_json("McpToolResult", **ends, payload=payload)
@@ -198,6 +204,38 @@ def test_calls_and_answers(tmp_path: Path) -> None:
         data_ = envelope_json("McpResourceData", **ends)
         assert bench.result(data_)["envelope"]["id"] == data_["id"]
         assert bench.result(fetch)["envelope"]["id"] == data_["id"]
+
+
+def test_a_missing_trace_is_filled_in_and_said(bench: AsapBench) -> None:
+    of = envelope_json(trace_id=None)
+    first, again = bench.result(of), bench.result(of)
+    for result in (first, again):
+        assert (result["filled"], result["envelope"]["trace_id"]) == (["trace_id"], of["id"])
+    assert (first["verdict"], again["verdict"]) == ("accepted", "duplicate")
+    assert bench.get(f"/v1/asap/tasks/{of['id']}")["trace_id"] == of["id"]
+    update = from_worker("TaskUpdate", of["id"], update_type="progress", status="working")
+    assert bench.result({**update, "trace_id": None})["envelope"]["trace_id"] == of["id"]
+
+
+@pytest.mark.parametrize("edge_first", [True, False])
+def test_a_filled_trace_makes_no_other_envelope(bench: AsapBench, edge_first: bool) -> None:
+    """A record from before, or from a producer without an edge, has no trace."""
+    of = envelope_json(trace_id=None)
+    raw = encode_value(ASAP_ENVELOPES, recorded(of), Settings())
+
+    def by_kafka() -> None:
+        before = bench.decided()
+        bench.bench.log.append([raw])
+        wait_for(lambda: bench.decided() > before, "it is decided")
+
+    if edge_first:
+        bench.result(of)
+        by_kafka()
+    else:
+        by_kafka()
+        bench.result(of)
+    events = bench.get(f"/v1/asap/envelopes/{of['id']}")["events"]
+    assert sorted(each["rule"] for each in events) == ["same_envelope", "task_created"]
 
 
 def test_the_manifest_is_the_service_s(bench: AsapBench) -> None:

@@ -140,11 +140,12 @@ def test_refusals_are_as_described(
 
 def test_what_senders_are_told_is_as_described(gateway: GatewayBench) -> None:
     sent = gateway.ask("POST", ENVELOPES, json=request())
-    assert sent.json() == {
-        "positions": [
-            {"id": "t1", "key": "t1", "position": sent.json()["positions"][0]["position"]}
-        ]
-    }
+    (position,) = sent.json()["positions"]
+    place = {"id": "t1", "key": "t1", "position": position["position"]}
+    assert position == {**place, "trace_id": "tr-19", "filled": []}
+    untraced = {**request(), "trace_id": None}
+    (position,) = gateway.ask("POST", ENVELOPES, json=untraced).json()["positions"]
+    assert (position["trace_id"], position["filled"]) == ("t1", ["trace_id"])
     for body in ([], [4], {**request(), "sender": "x"}):
         answer = gateway.ask("POST", ENVELOPES, json=body)
         assert answer.status_code == 422
