@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listStops, stopIndex } from "../src/parts/as_of";
+import { listStops } from "../src/parts/as_of";
 import { quote } from "../src/parts/copy";
 import { writeScalar } from "../src/parts/json";
 import { mergeRows } from "../src/parts/list";
@@ -8,6 +8,7 @@ import { drawnEdges, findPath, nextEdges } from "../src/parts/machine_path";
 import { listLevels } from "../src/parts/proof";
 import { addSeries, share } from "../src/parts/tiles";
 import { gapHeight, listGaps } from "../src/parts/time_axis";
+import { stopIndex } from "../src/parts/time_slider";
 import { writeSpan, writeTime } from "../src/state/clock";
 
 const step = (n: number, from: string | null, to: string, fact: string | null) => ({
@@ -79,7 +80,7 @@ describe("stops of the slider", () => {
   });
 
   it("are now without a position, or with one that is none of them", () => {
-    const stops = listStops(steps);
+    const stops = listStops(steps).map(({ fact }) => ({ asOf: fact ?? "", text: "" }));
     expect(stopIndex(stops, "t/0/1")).toBe(0);
     expect(stopIndex(stops, undefined)).toBe(2);
     expect(stopIndex(stops, "t/9/9")).toBe(2);

@@ -1,11 +1,13 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, type Problem, queryOf, type Schemas } from "../api/client";
+import { useLatestData } from "../api/latest";
 import { useApi } from "../api/use_api";
 import { type DrawnNode, foldGraph } from "../graph/fold";
 import { quote } from "../parts/copy";
 import { FilterBar } from "../parts/filters";
 import { addressOf } from "../parts/find";
 import { Graph } from "../parts/graph";
+import { LineageAsOf } from "../parts/lineage_as_of";
 import { NodeLink, PositionLink } from "../parts/link";
 import { Page } from "../parts/page";
 import { Empty, isStale, Loaded } from "../parts/states";
@@ -48,12 +50,19 @@ export default function LineagePage() {
   const words = routeParameters(query);
   const node = words["node"];
   const path = `/v1/lineage/graph${writeQuery(words)}`;
-  const graph = useApi(node === undefined ? null : path, (signal) =>
+  const load = (wanted: Record<string, string>) => (signal: AbortSignal) =>
     api.GET("/v1/lineage/graph", {
-      params: { query: queryOf<"/v1/lineage/graph">({ limit: EDGES, ...words }) },
+      params: { query: queryOf<"/v1/lineage/graph">({ limit: EDGES, ...wanted }) },
       signal,
-    }),
+    });
+  const graph = useApi(node === undefined ? null : path, load(words));
+  const { as_of: asOf, ...present } = words;
+  const whole = useApi(
+    node === undefined || asOf === undefined ? null : `${writeQuery(present)} whole`,
+    load(present),
   );
+  const shown = useLatestData(graph, writeQuery(present));
+  const all = useLatestData(asOf === undefined ? graph : whole, `${writeQuery(present)} whole`);
   const direction = words["direction"] ? ` --direction ${quote(words["direction"])}` : "";
   return (
     <Page
@@ -61,13 +70,14 @@ export default function LineagePage() {
       title="Lineage"
       source={{ path, command: `headrace lineage ${quote(node ?? "NODE")}${direction}` }}
       stale={isStale(graph)}
-      asOf={words["as_of"]}
+      asOf={graph.data && asOf}
     >
       <FilterBar filters={FILTERS} problem={graph.problem} withText={false} />
+      <LineageAsOf edges={all.data?.items ?? []} asOf={asOf} />
       {node === undefined ? (
         <Start />
       ) : (
-        <Loaded query={graph}>
+        <Loaded query={shown}>
           {(data) => (
             <Drawing
               key={node}

@@ -6,6 +6,7 @@ import { Page } from "../parts/page";
 import { SessionAside } from "../parts/session_aside";
 import { Empty, ErrorBox } from "../parts/states";
 import { TailList } from "../parts/tail_list";
+import { announce } from "../state/announce";
 import { noteAnswer } from "../state/ready";
 import { type Parameters, useUrl } from "../state/url";
 import { TailClient, type TailState } from "../tail/client";
@@ -104,6 +105,11 @@ function Controls({ client, following, onFollow }: ControlsProps) {
   const { query, change } = useUrl();
   const { tail, state } = client;
   const count = (value: number): string => value.toLocaleString("en");
+  useEffect(() => announce(`The stream is ${WORDS[state]}.`), [state]);
+  const hundreds = Math.floor(tail.received / 100);
+  useEffect(() => {
+    if (hundreds > 0) announce(`${count(tail.received)} events received.`);
+  }, [hundreds]);
   return (
     <div
       class="controls"
@@ -113,7 +119,7 @@ function Controls({ client, following, onFollow }: ControlsProps) {
       data-kept={tail.keptCount}
       data-let-go={tail.letGo}
     >
-      <span class={`tail-state ${state}`} role="status">
+      <span class={`tail-state ${state}`}>
         <span aria-hidden="true">●</span> {WORDS[state]}
       </span>
       <span>received {count(tail.received)}</span>

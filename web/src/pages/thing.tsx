@@ -1,4 +1,5 @@
 import { api, queryOf, type Schemas } from "../api/client";
+import { useLatestData } from "../api/latest";
 import { useApi } from "../api/use_api";
 import { AsOf } from "../parts/as_of";
 import { CacheChain } from "../parts/cache_chain";
@@ -34,18 +35,20 @@ export default function ThingPage({ node }: { node: string }) {
     });
   const thing = useApi(path + search, load(parameters));
   const { as_of: asOf, ...present } = parameters;
+  const shown = useLatestData(thing, node);
   const whole = useApi(asOf ? `${path}${writeQuery(present)} whole` : null, load(present));
+  const past = useLatestData(asOf ? whole : thing, `${node} whole`);
   return (
     <Page
       name="thing"
-      title={thing.data?.title ?? node}
-      asOf={asOf}
+      title={shown.data?.title ?? node}
+      asOf={thing.data && asOf}
       stale={isStale(thing)}
-      beside={thing.data && <State value={thing.data.state} />}
+      beside={shown.data && <State value={shown.data.state} />}
       source={{ path: path + search, command: command(node, asOf) }}
     >
-      <Loaded query={thing}>
-        {(data) => <Content thing={data} steps={(whole.data ?? data).steps} asOf={asOf} />}
+      <Loaded query={shown}>
+        {(data) => <Content thing={data} steps={(past.data ?? data).steps} asOf={asOf} />}
       </Loaded>
     </Page>
   );
@@ -69,7 +72,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
       <Facts thing={thing} />
       {fact && <ProofBadges position={fact} key={fact} />}
       <Panel thing={thing} />
-      <AsOf steps={steps} asOf={asOf} thing={thing} />
+      <AsOf steps={steps} asOf={asOf} />
       <Compare thing={thing} steps={steps} />
       {thing.kind === "sap:cache" && <CacheChain node={thing.node} />}
       <Tabs

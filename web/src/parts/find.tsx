@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import { useApi } from "../api/use_api";
+import { announce } from "../state/announce";
 import { address, thingAddress, useUrl } from "../state/url";
 import { type SavedView, savedViews } from "../state/views";
 import { PLACES } from "./places";
@@ -79,6 +80,7 @@ export function Find({ onClose }: { onClose: () => void }) {
     return [...things, ...listPages(term, team)];
   }, [search.data, term, team]);
   const at = Math.min(index, choices.length - 1);
+  useEffect(() => announce(`${choices.length} choices`), [choices.length]);
   const open = (choice: Choice | undefined): void => {
     if (!choice) return;
     onClose();
@@ -127,9 +129,7 @@ export function Find({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </div>
-      <p class="muted" role="status">
-        {search.problem ? search.problem.detail : hint(term, choices.length)}
-      </p>
+      <p class="muted">{search.problem ? search.problem.detail : hint(term, choices.length)}</p>
     </dialog>
   );
 }

@@ -205,7 +205,7 @@ export function Graph({ start, graph, total, folded, onOpen }: Props) {
           </span>
         ))}
       </p>
-      <p class="muted" role="status">
+      <p class="muted">
         {nameNode(layout.places.get(focused)?.node ?? { ...EMPTY_NODE, id: start })}
       </p>
     </div>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Answer } from "../api/client";
 import { useApi } from "../api/use_api";
+import { announce } from "../state/announce";
 import { routeParameters, useUrl, writeQuery } from "../state/url";
 import { type Filter, FilterBar } from "./filters";
 import { Empty, Loaded } from "./states";
@@ -83,6 +84,10 @@ export function List<T>({ spec }: { spec: ListSpec<T> }) {
   useEffect(() => {
     if (text !== "" && matching.length < 100) void onEnd();
   }, [text, matching.length, onEnd]);
+  const count = first.data === undefined ? undefined : matching.length;
+  useEffect(() => {
+    if (count !== undefined) announce(`${spec.label}: ${countRows(count)}`);
+  }, [count, spec.label]);
   return (
     <>
       <FilterBar filters={spec.filters} problem={first.problem} />

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { announce } from "../state/announce";
 import { CopyMenu, type Source } from "./copy";
 import { SaveView } from "./save_view";
 import { plain } from "./text";
@@ -19,6 +20,7 @@ interface Props {
 export function Page({ name, title, beside, source, stale, asOf, children }: Props) {
   useEffect(() => {
     document.title = `${plain(title)} · headrace`;
+    announce(plain(title));
   }, [title]);
   return (
     <main

@@ -5,7 +5,7 @@ import "../style/panel.css";
 
 /** What the protocol of a thing says of it, below the header. */
 export function Panel({ thing }: { thing: Schemas["Thing"] }) {
-  const facts = listPanelFacts(thing.kind, thing.details);
+  const facts = listPanelFacts(thing);
   if (facts.length === 0) return null;
   return (
     <section class="card panel" aria-label="Details">

@@ -1,13 +1,16 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
+import { spoken } from "../state/announce";
 import { isLocal, now, switchClock, writeTime } from "../state/clock";
 import { isSignedOut, service } from "../state/service";
+import { hasShortcuts } from "../state/shortcuts";
 import { nextTheme, theme } from "../state/theme";
 import { address } from "../state/url";
 import { Find } from "./find";
+import { Help } from "./help";
 import { Icon, type IconName } from "./icons";
-import { isOpening } from "./keys";
+import { readKey, takesText } from "./keys";
 import { PLACES } from "./places";
 import { signInAddress } from "./states";
 import { Text } from "./text";
@@ -15,18 +18,32 @@ import { ViewState } from "./view_state";
 
 const THEME_ICONS: Record<string, IconName> = { system: "system", light: "sun", dark: "moon" };
 
-/** What is around every page: the rail, the top bar, the dialog Find. */
-export function Shell({ children }: { children: ComponentChildren }) {
-  const [finding, setFinding] = useState(false);
+type Dialog = "find" | "help";
+
+/** Open a dialog or a page by keys, while no dialog is open. */
+function useKeys(dialog: Dialog | undefined, open: (dialog: Dialog) => void): void {
+  const { route } = useLocation();
+  const last = useRef("");
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (!isOpening(event)) return;
+      const single = hasShortcuts.value && !takesText(event.target);
+      const action = readKey(event, last.current, single);
+      last.current = event.key;
+      if (action === undefined || dialog !== undefined) return;
       event.preventDefault();
-      setFinding(true);
+      last.current = "";
+      if (typeof action === "string") open(action);
+      else route(address(action.page === "overview" ? [] : [action.page]));
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
-  }, []);
+  }, [dialog, open, route]);
+}
+
+/** What is around every page: the rail, the top bar, the dialogs, what screen readers hear. */
+export function Shell({ children }: { children: ComponentChildren }) {
+  const [dialog, setDialog] = useState<Dialog>();
+  useKeys(dialog, setDialog);
   return (
     <>
       <a class="skip" href="#main">
@@ -36,7 +53,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <a class="brand" href={address([])}>
           headrace
         </a>
-        <button type="button" class="finder" onClick={() => setFinding(true)}>
+        <button type="button" class="finder" onClick={() => setDialog("find")}>
           <Icon name="search" />
           <span>Find an id, a page, a view</span>
           <kbd>Ctrl K</kbd>
@@ -63,11 +80,18 @@ export function Shell({ children }: { children: ComponentChildren }) {
         >
           <Icon name={THEME_ICONS[theme.value] ?? "system"} />
         </button>
+        <button type="button" class="bare" aria-label="Help" onClick={() => setDialog("help")}>
+          <Icon name="help" />
+        </button>
         <Principal />
       </header>
       <Rail />
       {children}
-      {finding && <Find onClose={() => setFinding(false)} />}
+      {dialog === "find" && <Find onClose={() => setDialog(undefined)} />}
+      {dialog === "help" && <Help onClose={() => setDialog(undefined)} />}
+      <p class="heard" role="status">
+        {spoken}
+      </p>
     </>
   );
 }
@@ -86,8 +110,13 @@ function Principal() {
 
 function Rail() {
   const { path } = useLocation();
+  const rail = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const current = rail.current?.querySelector("[aria-current]");
+    current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [path]);
   return (
-    <nav class="rail" aria-label="Pages">
+    <nav class="rail" aria-label="Pages" ref={rail}>
       <ul>
         {PLACES.map((place) => {
           const href = address(place.segments);

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { Problem } from "../api/client";
 import { isPassing } from "../api/poll";
 import type { Query } from "../api/use_api";
+import { announce } from "../state/announce";
 import { now, writeSpan } from "../state/clock";
 import { address } from "../state/url";
 import { Text } from "./text";
@@ -57,8 +59,9 @@ export function Empty({ children }: { children: ComponentChildren }) {
 }
 
 export function StaleNote({ at }: { at: number }) {
+  useEffect(() => announce("The gateway does not answer."), []);
   return (
-    <p class="stale" role="status">
+    <p class="stale">
       The gateway does not answer. This is what it said {writeSpan(Math.max(0, now.value - at))}{" "}
       ago.
     </p>

@@ -93,7 +93,7 @@ export function Tiles({ data }: { data: Overview }) {
         value={data.rejected}
         beside={share(data.rejected, data.commands)}
         href={address(["verdicts"], { verdict: "rejected", ...bounds })}
-        tone="bad"
+        tone={data.rejected > 0 ? "bad" : undefined}
         counts={count("rejected")}
       />
       <Tile

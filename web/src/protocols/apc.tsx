@@ -12,22 +12,12 @@ import {
   textColumn,
   timeColumn,
 } from "./cells";
-import { defineList, type ProtocolList } from "./define";
+import { defineItems, defineList, type ProtocolList } from "./define";
 
-type Session = Schemas["ApcSessions"]["items"][number];
 type Packet = Schemas["Trace"]["packets"][number];
 
-const sessions: ListSpec<Session> = {
-  tab: "sessions",
-  label: "Sessions",
-  path: "/v1/apc/sessions",
-  command: "headrace apc sessions",
-  empty: "No packet names a session yet.",
-  load: (query, signal) =>
-    api.GET("/v1/apc/sessions", {
-      params: { query: queryOf<"/v1/apc/sessions">(query) },
-      ...(signal && { signal }),
-    }),
+const sessions = defineItems("/v1/apc/sessions", {
+  empty: "No packet names a session yet. `headrace send apc.packets FILE` sends one.",
   rowKey: (row) => row.session_id,
   filters: [],
   columns: [
@@ -45,7 +35,7 @@ const sessions: ListSpec<Session> = {
     countColumn("refused", (row) => row.rejected),
     timeColumn("last", (row) => row.last_at),
   ],
-};
+});
 
 const packets: ListSpec<Packet> = {
   tab: "packets",
@@ -91,4 +81,4 @@ const packets: ListSpec<Packet> = {
   ],
 };
 
-export const APC: readonly ProtocolList[] = [defineList(sessions), defineList(packets)];
+export const APC: readonly ProtocolList[] = [sessions, defineList(packets)];

@@ -1,10 +1,9 @@
 import { api, mapAnswer, queryOf, type Schemas } from "../api/client";
 import type { ListSpec } from "../parts/list";
 import { countColumn, nodeColumn, nodePart, stateColumn, textColumn, timeColumn } from "./cells";
-import { defineList, type ProtocolList } from "./define";
+import { defineItems, defineList, type ProtocolList } from "./define";
 
 type Task = Schemas["AsapTasks"]["tasks"][number];
-type Conversation = Schemas["AsapConversations"]["items"][number];
 type Agent = Schemas["AsapAgents"]["agents"][number];
 
 const tasks: ListSpec<Task> = {
@@ -12,7 +11,7 @@ const tasks: ListSpec<Task> = {
   label: "Tasks",
   path: "/v1/asap/tasks",
   command: "headrace asap tasks",
-  empty: "No task was requested yet.",
+  empty: "No task was requested yet. `headrace send asap.envelopes FILE` sends a request.",
   load: async (query, signal) => {
     const answer = await api.GET("/v1/asap/tasks", {
       params: { query: queryOf<"/v1/asap/tasks">(query) },
@@ -61,7 +60,7 @@ const agents: ListSpec<Agent> = {
   label: "Agents",
   path: "/v1/asap/agents",
   command: "headrace asap agents",
-  empty: "No agent has a manifest here.",
+  empty: "No agent has a manifest here. `headrace send asap.manifests FILE` adds one.",
   load: async (query, signal) => {
     const answer = await api.GET("/v1/asap/agents", {
       params: { query: queryOf<"/v1/asap/agents">(query) },
@@ -80,17 +79,8 @@ const agents: ListSpec<Agent> = {
   ],
 };
 
-const conversations: ListSpec<Conversation> = {
-  tab: "conversations",
-  label: "Conversations",
-  path: "/v1/asap/conversations",
-  command: "headrace asap conversations",
-  empty: "No task was requested yet.",
-  load: (query, signal) =>
-    api.GET("/v1/asap/conversations", {
-      params: { query: queryOf<"/v1/asap/conversations">(query) },
-      ...(signal && { signal }),
-    }),
+const conversations = defineItems("/v1/asap/conversations", {
+  empty: "No task was requested yet. `headrace send asap.envelopes FILE` sends a request.",
   rowKey: (row) => row.id,
   filters: [],
   columns: [
@@ -103,10 +93,6 @@ const conversations: ListSpec<Conversation> = {
     timeColumn("first", (row) => row.created_at),
     timeColumn("last", (row) => row.last_created_at),
   ],
-};
+});
 
-export const ASAP: readonly ProtocolList[] = [
-  defineList(tasks),
-  defineList(conversations),
-  defineList(agents),
-];
+export const ASAP: readonly ProtocolList[] = [defineList(tasks), conversations, defineList(agents)];

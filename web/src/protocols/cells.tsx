@@ -54,3 +54,10 @@ export function column<T>(
 export function nodePart(id: string): string {
   return id.replaceAll("%", "%25").replaceAll("/", "%2F");
 }
+
+/** Write counts by name, as `RUNNING 2, DONE 5`. */
+export function writeCounts(by: Readonly<Record<string, number>>): string {
+  return Object.entries(by)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ");
+}

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { List, type ListSpec } from "../parts/list";
+import { type Answer, api, queryOf } from "../api/client";
+import { List, type ListPage, type ListSpec } from "../parts/list";
+import type { Items, ListPath } from "./items";
 
 /** A list of a protocol, whatever its rows are. */
 export interface ProtocolList {
@@ -14,4 +16,29 @@ export interface ProtocolList {
 export function defineList<T>(spec: ListSpec<T>): ProtocolList {
   const { tab, label, path, command } = spec;
   return { tab, label, path, command, render: () => <List spec={spec} key={tab} /> };
+}
+
+type Get = (
+  path: string,
+  init: { params: { query: object }; signal?: AbortSignal },
+) => Promise<Answer<unknown>>;
+
+/** Make a tab of a route whose answer is `items` and `next`: the name of the tab is its last word. */
+export function defineItems<P extends ListPath>(
+  path: P,
+  spec: Pick<ListSpec<Items<P>>, "empty" | "rowKey" | "filters" | "columns">,
+): ProtocolList {
+  const [protocol = "", tab = ""] = path.split("/").slice(2);
+  const get = api.GET as unknown as Get;
+  return defineList({
+    ...spec,
+    tab,
+    label: tab.slice(0, 1).toUpperCase() + tab.slice(1),
+    path,
+    command: `headrace ${protocol} ${tab}`,
+    load: (query, signal) =>
+      get(path, { params: { query: queryOf<P>(query) }, ...(signal && { signal }) }) as Promise<
+        Answer<ListPage<Items<P>>>
+      >,
+  });
 }

@@ -6,3 +6,8 @@ export type Items<P extends keyof paths> = paths[P] extends {
 }
   ? Row
   : never;
+
+/** The routes that answer a page of a list: `items` and `next`. */
+export type ListPath = {
+  [P in keyof paths]: [Items<P>] extends [never] ? never : P;
+}[keyof paths];

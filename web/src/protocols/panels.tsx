@@ -1,20 +1,25 @@
-import type { ComponentChildren } from "preact";
 import type { Schemas } from "../api/client";
 import { Budget } from "../parts/budget";
 import { NodeLink, PositionLink } from "../parts/link";
-import { Text } from "../parts/text";
 import { address } from "../state/url";
-
-/** A fact below the header of a thing. */
-export interface PanelFact {
-  label: string;
-  value: ComponentChildren;
-}
-
-type Details = NonNullable<Schemas["Thing"]["details"]>;
-type Describe = (details: Details) => (PanelFact | null)[];
-
-const fact = (label: string, value: ComponentChildren): PanelFact => ({ label, value });
+import { describePacket, describeProtocol } from "./apc_panels";
+import { nodePart } from "./cells";
+import {
+  Check,
+  type Describe,
+  type Details,
+  fact,
+  type PanelFact,
+  type PanelThing,
+  textFact,
+} from "./panel_fact";
+import {
+  describeEscalation,
+  describeRewind,
+  describeSession,
+  describeTask,
+  describeTurn,
+} from "./saop_panels";
 
 function describeRun(details: Details): (PanelFact | null)[] {
   const run = details as Schemas["SummitWholeRun"];
@@ -30,9 +35,11 @@ function describeRun(details: Details): (PanelFact | null)[] {
           <Budget unit="seconds" used={seconds} allowed={budget.seconds} />
         </>,
       ),
-    provenance && fact("model", <Text value={provenance.model} code />),
+    textFact("model", provenance?.model),
     verification && fact("verification", <Checks checks={verification.checks} />),
-    run.parentRunId ? fact("part of", <NodeLink node={runNode(run.parentRunId)} />) : null,
+    run.parentRunId
+      ? fact("part of", <NodeLink node={`summit:run:${nodePart(run.parentRunId)}`} />)
+      : null,
     fact("call", <PositionLink position={evidence.callPosition} />),
     evidence.replyPosition
       ? fact("reply", <PositionLink position={evidence.replyPosition} />)
@@ -40,19 +47,12 @@ function describeRun(details: Details): (PanelFact | null)[] {
   ];
 }
 
-function runNode(id: string): string {
-  return `summit:run:${id.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
-}
-
 function Checks({ checks }: { checks: readonly { name: string; passed: boolean }[] }) {
   if (checks.length === 0) return <>no checks</>;
   return (
     <>
       {checks.map(({ name, passed }) => (
-        <span class="check" key={name}>
-          <span aria-hidden="true">{passed ? "✔" : "✖"}</span> <Text value={name} code />{" "}
-          {passed ? "passed" : "failed"}
-        </span>
+        <Check key={name} name={name} holds={passed} />
       ))}
     </>
   );
@@ -74,8 +74,8 @@ function describeSapTask(details: Details): (PanelFact | null)[] {
           <a href={address(["sap"], { tab: "cache" })}>cache</a>
         </>,
       ),
-    lastAlignment ? fact("alignment", <Text value={lastAlignment} code />) : null,
-    constitution ? fact("constitution", <Text value={constitution} code />) : null,
+    textFact("alignment", lastAlignment),
+    textFact("constitution", constitution),
     heuristicsVersion ? fact("heuristics", `version ${heuristicsVersion}`) : null,
     fact("outcomes", String(outcomes.length)),
   ];
@@ -85,30 +85,36 @@ function describeAsapTask(details: Details): (PanelFact | null)[] {
   const task = details as Schemas["AsapListedTask"];
   const progress = task.task.progress;
   return [
-    fact("skill", <Text value={task.skill_id} code />),
-    fact("requester", <Text value={task.requester} code />),
-    fact("worker", <Text value={task.worker} code />),
-    progress ? fact("progress", <Text value={JSON.stringify(progress)} code />) : null,
-    task.input_request
-      ? fact("input asked for", <Text value={JSON.stringify(task.input_request)} code />)
-      : null,
+    textFact("skill", task.skill_id),
+    textFact("requester", task.requester),
+    textFact("worker", task.worker),
+    progress ? textFact("progress", JSON.stringify(progress)) : null,
+    task.input_request ? textFact("input asked for", JSON.stringify(task.input_request)) : null,
     fact(
       "snapshots",
       task.snapshot_version === null ? "none" : `up to version ${task.snapshot_version}`,
     ),
-    task.error_code ? fact("error", <Text value={task.error_code} code />) : null,
+    textFact("error", task.error_code),
   ];
 }
 
 const PANELS: Readonly<Record<string, Describe>> = {
+  "apc:packet": describePacket,
+  "apc:protocol": describeProtocol,
   "summit:run": describeRun,
   "sap:task": describeSapTask,
   "asap:task": describeAsapTask,
+  "saop:session": describeSession,
+  "saop:task": describeTask,
+  "saop:turn": describeTurn,
+  "saop:escalation": describeEscalation,
+  "saop:rewind": describeRewind,
 };
 
 /** List what a protocol says of a thing below its header. */
-export function listPanelFacts(kind: string, details: unknown): PanelFact[] {
+export function listPanelFacts(thing: PanelThing): PanelFact[] {
+  const { kind, details } = thing;
   const describe = PANELS[kind];
   if (describe === undefined || typeof details !== "object" || details === null) return [];
-  return describe(details).filter((each) => each !== null);
+  return describe(details, thing).filter((each) => each !== null);
 }

@@ -1,5 +1,3 @@
-import { api, queryOf, type Schemas } from "../api/client";
-import type { ListSpec } from "../parts/list";
 import { Text } from "../parts/text";
 import { address } from "../state/url";
 import {
@@ -10,33 +8,15 @@ import {
   stateColumn,
   textColumn,
   timeColumn,
+  writeCounts,
 } from "./cells";
-import { defineList, type ProtocolList } from "./define";
-import type { Items } from "./items";
-
-type Session = Schemas["Sessions"]["items"][number];
-type Task = Items<"/v1/saop/tasks">;
-type Escalation = Items<"/v1/saop/escalations">;
-
-const counts = (by: Readonly<Record<string, number>>): string =>
-  Object.entries(by)
-    .map(([name, count]) => `${name} ${count}`)
-    .join(", ");
+import { defineItems, type ProtocolList } from "./define";
 
 const sum = (by: Readonly<Record<string, number>>): number =>
   Object.values(by).reduce((all, each) => all + each, 0);
 
-const sessions: ListSpec<Session> = {
-  tab: "sessions",
-  label: "Sessions",
-  path: "/v1/saop/sessions",
-  command: "headrace saop sessions",
-  empty: "No agent has sent an event yet.",
-  load: (query, signal) =>
-    api.GET("/v1/saop/sessions", {
-      params: { query: queryOf<"/v1/saop/sessions">(query) },
-      ...(signal && { signal }),
-    }),
+const sessions = defineItems("/v1/saop/sessions", {
+  empty: "No agent has sent an event yet. `headrace send rtes.raw FILE` sends some.",
   rowKey: (row) => row.session_id,
   filters: [{ name: "session_id", label: "session" }],
   columns: [
@@ -48,23 +28,14 @@ const sessions: ListSpec<Session> = {
     countColumn("events", (row) => sum(row.events_by_type)),
     countColumn("refused", (row) => row.rejected),
     countColumn("duplicate", (row) => row.duplicates),
-    textColumn("tasks", (row) => counts(row.tasks_by_state), true),
+    textColumn("tasks", (row) => writeCounts(row.tasks_by_state), true),
     textColumn("current task", (row) => row.current_task),
     timeColumn("last", (row) => row.last_recorded_at),
   ],
-};
+});
 
-const tasks: ListSpec<Task> = {
-  tab: "tasks",
-  label: "Tasks",
-  path: "/v1/saop/tasks",
-  command: "headrace saop tasks",
-  empty: "No task has moved yet.",
-  load: (query, signal) =>
-    api.GET("/v1/saop/tasks", {
-      params: { query: queryOf<"/v1/saop/tasks">(query) },
-      ...(signal && { signal }),
-    }),
+const tasks = defineItems("/v1/saop/tasks", {
+  empty: "No task has moved yet: each TASK_TRANSITION event moves one.",
   rowKey: (row) => `${row.session_id} ${row.task_id}`,
   filters: [
     { name: "session_id", label: "session" },
@@ -89,19 +60,10 @@ const tasks: ListSpec<Task> = {
     textColumn("commit", (row) => row.head_hash?.slice(0, 8)),
     timeColumn("last", (row) => row.last_at),
   ],
-};
+});
 
-const escalations: ListSpec<Escalation> = {
-  tab: "escalations",
-  label: "Escalations",
-  path: "/v1/saop/escalations",
-  command: "headrace saop escalations",
-  empty: "No detector has fired.",
-  load: (query, signal) =>
-    api.GET("/v1/saop/escalations", {
-      params: { query: queryOf<"/v1/saop/escalations">(query) },
-      ...(signal && { signal }),
-    }),
+const escalations = defineItems("/v1/saop/escalations", {
+  empty: "No detector has fired: falling confidence, repetition and failures would be here.",
   rowKey: (row) => row.escalation_id,
   filters: [
     { name: "detector", label: "detector", values: ["confidence", "repetition", "failures"] },
@@ -126,10 +88,6 @@ const escalations: ListSpec<Escalation> = {
     textColumn("confidences", (row) => row.confidences.join(" → "), true),
     positionColumn("command", (row) => row.cause),
   ],
-};
+});
 
-export const SAOP: readonly ProtocolList[] = [
-  defineList(sessions),
-  defineList(tasks),
-  defineList(escalations),
-];
+export const SAOP: readonly ProtocolList[] = [sessions, tasks, escalations];

@@ -1,5 +1,4 @@
-import { api, queryOf, type Schemas } from "../api/client";
-import type { ListSpec } from "../parts/list";
+import type { Schemas } from "../api/client";
 import { writeSpan } from "../state/clock";
 import {
   column,
@@ -11,28 +10,17 @@ import {
   textColumn,
   timeColumn,
 } from "./cells";
-import { defineList, type ProtocolList } from "./define";
+import { defineItems, type ProtocolList } from "./define";
 import type { Items } from "./items";
 
-type Task = Items<"/v1/sap/tasks">;
 type Cached = Items<"/v1/sap/cache">;
-type Heuristics = Items<"/v1/sap/heuristics">;
 type Learning = Schemas["SapLearnings"]["items"][number];
 
 const playbookNode = (row: Learning): string =>
   `sap:playbook:${[row.capability, row.territory ?? "", row.fingerprint].map(nodePart).join("/")}`;
 
-const learning: ListSpec<Learning> = {
-  tab: "learning",
-  label: "Learning",
-  path: "/v1/sap/learning",
-  command: "headrace sap learning",
-  empty: "No task has ended yet.",
-  load: (query, signal) =>
-    api.GET("/v1/sap/learning", {
-      params: { query: queryOf<"/v1/sap/learning">(query) },
-      ...(signal && { signal }),
-    }),
+const learning = defineItems("/v1/sap/learning", {
+  empty: "No task has ended yet: what its outcome teaches would be here.",
   rowKey: playbookNode,
   filters: [
     { name: "capability", label: "capability" },
@@ -55,19 +43,10 @@ const learning: ListSpec<Learning> = {
     countColumn("rating", (row) => row.ratings.mean),
     timeColumn("last", (row) => row.lastAt),
   ],
-};
+});
 
-const tasks: ListSpec<Task> = {
-  tab: "tasks",
-  label: "Tasks",
-  path: "/v1/sap/tasks",
-  command: "headrace sap tasks",
-  empty: "No task was asked for yet.",
-  load: (query, signal) =>
-    api.GET("/v1/sap/tasks", {
-      params: { query: queryOf<"/v1/sap/tasks">(query) },
-      ...(signal && { signal }),
-    }),
+const tasks = defineItems("/v1/sap/tasks", {
+  empty: "No task was asked for yet. `headrace send sap.tasks FILE` asks for one.",
   rowKey: (row) => row.taskId,
   filters: [
     {
@@ -92,22 +71,13 @@ const tasks: ListSpec<Task> = {
     timeColumn("closed", (row) => row.closedAt),
     positionColumn("command", (row) => row.position),
   ],
-};
+});
 
 const cacheNode = ({ cacheKey, version }: Cached): string =>
   version === null ? "" : `sap:cache:${cacheKey}/${version}`;
 
-const cache: ListSpec<Cached> = {
-  tab: "cache",
-  label: "Cache",
-  path: "/v1/sap/cache",
-  command: "headrace sap cache",
-  empty: "Nothing is cached yet.",
-  load: (query, signal) =>
-    api.GET("/v1/sap/cache", {
-      params: { query: queryOf<"/v1/sap/cache">(query) },
-      ...(signal && { signal }),
-    }),
+const cache = defineItems("/v1/sap/cache", {
+  empty: "Nothing is cached yet: the answer to a task that passes its constitution would be here.",
   rowKey: (row) => row.cacheKey,
   filters: [
     { name: "capability", label: "capability" },
@@ -124,19 +94,10 @@ const cache: ListSpec<Cached> = {
     column("age", (row) => (row.ageSec === null ? "–" : writeSpan(row.ageSec * 1000))),
     textColumn("refused", (row) => row.refused),
   ],
-};
+});
 
-const heuristics: ListSpec<Heuristics> = {
-  tab: "heuristics",
-  label: "Heuristics",
-  path: "/v1/sap/heuristics",
-  command: "headrace sap heuristics",
-  empty: "No heuristics were derived yet.",
-  load: (query, signal) =>
-    api.GET("/v1/sap/heuristics", {
-      params: { query: queryOf<"/v1/sap/heuristics">(query) },
-      ...(signal && { signal }),
-    }),
+const heuristics = defineItems("/v1/sap/heuristics", {
+  empty: "No heuristics were derived yet: they come of the outcomes of tasks.",
   rowKey: (row) => `${row.capability} ${row.version}`,
   filters: [{ name: "capability", label: "capability" }],
   columns: [
@@ -151,11 +112,6 @@ const heuristics: ListSpec<Heuristics> = {
     timeColumn("derived", (row) => row.derivedAt),
     positionColumn("command", (row) => row.cause),
   ],
-};
+});
 
-export const SAP: readonly ProtocolList[] = [
-  defineList(tasks),
-  defineList(cache),
-  defineList(learning),
-  defineList(heuristics),
-];
+export const SAP: readonly ProtocolList[] = [tasks, cache, learning, heuristics];

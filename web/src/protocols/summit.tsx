@@ -1,5 +1,3 @@
-import { api, queryOf, type Schemas } from "../api/client";
-import type { ListSpec } from "../parts/list";
 import {
   column,
   countColumn,
@@ -10,25 +8,12 @@ import {
   textColumn,
   timeColumn,
 } from "./cells";
-import { defineList, type ProtocolList } from "./define";
-import type { Items } from "./items";
-
-type Run = Schemas["SummitRuns"]["items"][number];
-type Agent = Items<"/v1/summit/agents">;
+import { defineItems, type ProtocolList } from "./define";
 
 const dollars = (usd: number | string | undefined): string => (usd === undefined ? "–" : `$${usd}`);
 
-const runs: ListSpec<Run> = {
-  tab: "runs",
-  label: "Runs",
-  path: "/v1/summit/runs",
-  command: "headrace summit runs",
-  empty: "No agent was called yet.",
-  load: (query, signal) =>
-    api.GET("/v1/summit/runs", {
-      params: { query: queryOf<"/v1/summit/runs">(query) },
-      ...(signal && { signal }),
-    }),
+const runs = defineItems("/v1/summit/runs", {
+  empty: "No agent was called yet. `headrace summit invoke` calls one.",
   rowKey: (row) => row.runId,
   filters: [
     {
@@ -54,19 +39,10 @@ const runs: ListSpec<Run> = {
     textColumn("message", (row) => row.message, true),
     timeColumn("due", (row) => row.dueAt),
   ],
-};
+});
 
-const agents: ListSpec<Agent> = {
-  tab: "agents",
-  label: "Agents",
-  path: "/v1/summit/agents",
-  command: "headrace summit agents",
+const agents = defineItems("/v1/summit/agents", {
   empty: "No agent is registered. `headrace summit register FILE` registers one.",
-  load: (query, signal) =>
-    api.GET("/v1/summit/agents", {
-      params: { query: queryOf<"/v1/summit/agents">(query) },
-      ...(signal && { signal }),
-    }),
   rowKey: (row) => row.agentId,
   filters: [
     { name: "state", label: "state", values: ["registered", "withdrawn"] },
@@ -86,6 +62,6 @@ const agents: ListSpec<Agent> = {
     positionColumn("manifest", (row) => row.position),
     timeColumn("registered", (row) => row.at),
   ],
-};
+});
 
-export const SUMMIT: readonly ProtocolList[] = [defineList(runs), defineList(agents)];
+export const SUMMIT: readonly ProtocolList[] = [runs, agents];
