@@ -71,12 +71,15 @@ class AccessRule(NamedTuple):
     roles: the token must have one of them.  rule: the rule code of the refusal.
     checked_by_endpoint: the endpoint checks access itself, by the rules of its protocol.
     optional: no token is needed, and a valid one says who asks.
+    checks_origin: pages of other origins are refused with tokens too, but for those of
+    HEADRACE_MCP_ORIGINS.
     """
 
     roles: tuple[Role, ...]
     rule: str = "role_missing"
     checked_by_endpoint: bool = False
     optional: bool = False
+    checks_origin: bool = False
 
     @property
     def is_open(self) -> bool:

@@ -61,7 +61,9 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("token_missing", 401, "The route needs a bearer token, and there is none."),
     Code("token_unknown", 401, "Nobody has that token, or not any more."),
     Code("role_missing", 403, "The token has not the role that the route needs."),
-    Code("origin_foreign", 403, "A web page from elsewhere asks a gateway without tokens."),
+    Code(
+        "origin_foreign", 403, "A web page from elsewhere asks a gateway without tokens, or `/mcp`."
+    ),
     Code(
         "topic_internal", 403, "Records of that topic are for processors, or may contain secrets."
     ),

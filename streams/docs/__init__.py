@@ -17,6 +17,7 @@ from streams.docs.lineage import lineage_page
 from streams.docs.lines import lines
 from streams.docs.machines import machines_page
 from streams.docs.masking import masking_page
+from streams.docs.mcp import mcp_page
 from streams.docs.routes import routes_page
 from streams.docs.use import cli_page, rules_page, settings_page
 from streams.settings import Settings
@@ -36,6 +37,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "settings": settings_page,
     "metrics": metrics_page,
     "http": routes_page,
+    "mcp": mcp_page,
     "cli": cli_page,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import cache, partial
 
 from fastapi import FastAPI
@@ -15,6 +15,7 @@ from streams.access.tokens import TokenFile
 from streams.api import asyncapi
 from streams.doors.console.endpoints import make_endpoints, make_sessions
 from streams.doors.console.session import Sessions
+from streams.doors.mcp.endpoint import McpEndpoint
 from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.gateway import openapi, registry, service
@@ -61,6 +62,7 @@ def create_app(
     gateway.tokens = None if settings.tokens is None else TokenFile(settings.tokens)
     sessions = make_sessions(gateway)
     guard = Guard(gateway.tokens, settings, None if sessions is None else sessions.find_caller)
+    mcp = McpEndpoint(gateway, lambda: openapi.text(settings, app)) if settings.mcp else None
     app = FastAPI(
         title=openapi.TITLE,
         openapi_url=None,
@@ -68,9 +70,11 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        lifespan=_lifespan(gateway, hub),
+        lifespan=_lifespan(gateway, hub, mcp),
     )
     endpoints = _index_endpoints(app, gateway, sessions, ids)
+    if mcp is not None:
+        endpoints |= {(method, path): answer for method, path, answer in mcp.endpoints()}
     if hub is not None:
         app.include_router(router(hub), tags=["rtes"])  # for its description in OpenAPI only
         endpoints["GET", STREAM] = make_follow(hub, guard.is_token_valid)
@@ -116,7 +120,7 @@ def make_gateway(
 
 
 def _lifespan(
-    gateway: Gateway, hub: TailHub | None
+    gateway: Gateway, hub: TailHub | None, mcp: McpEndpoint | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -124,7 +128,8 @@ def _lifespan(
         gateway.dead_letters.start()
         if hub is not None:
             hub.start()
-        yield
+        async with nullcontext() if mcp is None else mcp.run():
+            yield
         gateway.broker.stop()
         gateway.dead_letters.stop()
         if hub is not None:

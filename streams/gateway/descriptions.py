@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
 from streams.doors.console.description import DESCRIPTION as CONSOLE
+from streams.doors.mcp.description import DESCRIPTION as MCP
 from streams.gateway import dead_letter_responses, host_responses, service_responses
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
 from streams.gateway.thing_responses import RESPONSES as THING_RESPONSES
@@ -30,6 +31,7 @@ DESCRIPTIONS: tuple[Description, ...] = (
     *(side.description() for side in QUERIES),
     HOST,
     CONSOLE,
+    MCP,
 )
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {

@@ -29,6 +29,7 @@ FEATURES: tuple[Feature, ...] = (
         "a browser's console at `/console/`, and sessions",
         lambda settings: settings.console == "on",
     ),
+    Feature("mcp", "the Model Context Protocol at `/mcp`", lambda settings: settings.mcp),
     Feature(
         "redrive",
         "dead letters are listed, and sent again",

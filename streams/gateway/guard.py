@@ -15,7 +15,7 @@ from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway.access import ANY_TOKEN
 from streams.gateway.caller import get_caller, set_caller
-from streams.gateway.hosts import LocalHosts
+from streams.gateway.hosts import LocalHosts, parse_origins
 from streams.gateway.http_response import RETRY_AFTER
 from streams.gateway.live_tail.route import PATH as STREAM
 from streams.gateway.paths import RouteMatch
@@ -44,6 +44,7 @@ class Guard:
         self._tokens = tokens
         self._find_session = find_session
         self._hosts = LocalHosts(settings)
+        self._door_origins = parse_origins(settings.mcp_origins)
         self._limits = {
             True: settings.gateway_principal_streams,
             False: settings.gateway_principal_requests,
@@ -65,8 +66,8 @@ class Guard:
         """
         entry = match.entry
         rule = ANY_TOKEN if entry is None else entry.rule
-        if self._tokens is None:
-            self._hosts.check_origin(scope)
+        if self._tokens is None or rule.checks_origin:
+            self._hosts.check_origin(scope, self._door_origins if rule.checks_origin else None)
         if self._tokens is None or (match.exempt and rule.is_open):
             yield None
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Collection
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -51,19 +52,26 @@ class LocalHosts:
         )
         return problem(421, detail, HOST_FOREIGN)
 
-    def check_origin(self, scope: Scope) -> None:
+    def check_origin(self, scope: Scope, further: Collection[Origin] | None = None) -> None:
         """Refuse a request that a browser on this machine sends for a page of another origin.
 
         Browsers name the page's origin in every request that may change something.
+        further: origins of pages that may ask too, where tokens are no reason to let others pass.
         Raises Forbidden.
         """
         for name, value in scope["headers"]:
-            if name.lower() == b"origin" and not self._is_own_origin(value.decode("latin-1")):
-                raise Forbidden(
-                    "a page from elsewhere asks, and the gateway takes no tokens",
-                    ORIGIN_FOREIGN,
-                    advice="Set HEADRACE_TOKENS; docs/security.md says how.",
-                )
+            if name.lower() != b"origin":
+                continue
+            origin = value.decode("latin-1")
+            if self._is_own_origin(origin) or _parse_origin(origin) in (further or ()):
+                continue
+            if further is None:
+                detail = "a page from elsewhere asks, and the gateway takes no tokens"
+                advice = "Set HEADRACE_TOKENS; docs/security.md says how."
+            else:
+                detail = "a page from elsewhere asks"
+                advice = "HEADRACE_MCP_ORIGINS lists the origins of pages that may."
+            raise Forbidden(detail, ORIGIN_FOREIGN, advice=advice)
 
     def is_sign_in_host(self, scope: Scope) -> bool:
         """Return whether browsers may sign in at the host of the request."""
@@ -85,6 +93,18 @@ class LocalHosts:
     def _is_own_origin(self, origin: str) -> bool:
         host = _parse_host(origin)
         return host is not None and (host == self._public or _is_loopback(host))
+
+
+def parse_origins(text: str | None) -> frozenset[Origin]:
+    """Return the origins of a list with commas.  Raises SettingsError."""
+    origins = set()
+    for part in (text or "").split(","):
+        origin = _parse_origin(part.strip())
+        if origin is not None:
+            origins.add(origin)
+        elif part.strip():
+            raise SettingsError(f"HEADRACE_MCP_ORIGINS is origins https://…, not {part.strip()!r}")
+    return frozenset(origins)
 
 
 def _read_host(scope: Scope) -> str:

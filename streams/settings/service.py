@@ -100,6 +100,23 @@ class ServiceSettings:
     console_views: Path | None = setting(
         "CONSOLE_VIEWS", None, "JSON file of the views that the console offers to all", "path"
     )
+    mcp: bool = setting(
+        "MCP",
+        True,
+        "whether the gateway serves the Model Context Protocol at /mcp",
+        "true or false",
+    )
+    mcp_origins: str | None = setting(
+        "MCP_ORIGINS",
+        None,
+        "origins, separated by commas, of further web pages that may ask /mcp",
+    )
+    mcp_max_result_bytes: int = number(
+        "MCP_MAX_RESULT_BYTES", 262_144, "largest result of an MCP tool, in bytes", 4096, 1 << 24
+    )
+    mcp_simulations: int = number(
+        "MCP_SIMULATIONS", 2, "scenarios that the MCP tool `simulate` runs at once", 0, 64
+    )
     gateway_max_body_bytes: int = number(
         "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest request body, in bytes", 1024, 1 << 30
     )

@@ -23,6 +23,8 @@ ONLY = {
     "fastavro": "schemas/codec.py",
     "testcontainers": "streams/ops/broker/container.py",
     "docker": "streams/ops/broker/container.py",
+    "mcp": "streams/doors/mcp/*.py",
+    "mcp_types": "streams/doors/mcp/*.py",
 }
 REGISTRY_CLIENT = "streams/registry/client.py"
 """The library for Kafka has the one for schema registries too, which is another."""

@@ -12,7 +12,7 @@ import pytest
 from tests.processes import ROOT, environ_of, named
 from tests.unit.cli.stub_gateway import StubGateway
 
-HEAVY = ("schemas", "faust", "confluent_kafka", "rocksdict", "fastapi", "pydantic", "orjson")
+HEAVY = ("schemas", "faust", "confluent_kafka", "rocksdict", "fastapi", "pydantic", "orjson", "mcp")
 CODE = f"""
 import json, sys
 from streams.cli import main

@@ -1,0 +1,63 @@
+"""The endpoint of `POST /mcp`, which hands each message to the SDK's transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from streams.doors.mcp.description import PATH
+from streams.doors.mcp.door import new_door
+from streams.doors.mcp.server import make_server
+from streams.gateway.context import Gateway
+from streams.gateway.endpoints import Endpoint, with_problems
+from streams.gateway.request_parts import read_body
+
+
+class McpEndpoint:
+    """The transport of one gateway; `run` is open as long as the gateway serves."""
+
+    def __init__(self, gateway: Gateway, openapi: Callable[[], bytes]) -> None:
+        self._gateway = gateway
+        self._manager = StreamableHTTPSessionManager(
+            make_server(new_door(gateway, openapi)),
+            stateless=True,
+            max_request_body_size=gateway.settings.gateway_max_body_bytes,
+        )
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        return self._manager.run()
+
+    def endpoints(self) -> list[tuple[str, str, Endpoint]]:
+        """Return the method, path and endpoint of each."""
+        return [("POST", PATH, with_problems(self._answer))]
+
+    async def _answer(self, request: Request) -> HttpResponse:
+        """Read the message within the gateway's limits.  Raises Refused."""
+        settings = self._gateway.settings
+        limits = settings.gateway_max_body_bytes, settings.gateway_max_body_values
+        body = await read_body(request, *limits, types=None)
+        return _Exchange(self._manager, body)
+
+
+class _Exchange(HttpResponse):
+    """The response that the SDK's transport writes to one message."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager, body: bytes) -> None:
+        super().__init__()
+        self._manager = manager
+        self._message = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        unread = [{"type": "http.request", "body": self._message, "more_body": False}]
+
+        async def replay() -> Message:
+            return unread.pop() if unread else await receive()
+
+        # Blanks around a value are no part of it, but the SDK would compare them with the body.
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await self._manager.handle_request({**scope, "headers": headers}, replay, send)

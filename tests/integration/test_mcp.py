@@ -1,0 +1,74 @@
+"""The Model Context Protocol over a real gateway, worker and Kafka, by HTTP and by the relay."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp import StdioServerParameters
+from mcp.client import Client
+
+from tests.integration.system import Live
+from tests.processes import named
+from tests.unit.envelopes import idea
+
+Json = dict[str, Any]
+
+
+@asynccontextmanager
+async def client_of(system: Live, transport: str) -> AsyncIterator[Client]:
+    if transport == "http":
+        server: Any = f"{system.url}/mcp"
+    else:
+        environ = {**named(system.environ), "HEADRACE_URL": system.url}
+        arguments = ["-m", "streams.cli", "mcp"]
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=environ)
+    async with Client(server, read_timeout_seconds=60) as client:
+        yield client
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+def test_an_agent_sends_and_asks(system: Live, transport: str) -> None:
+    trace = str(uuid.uuid4())
+    packet = {**idea(7, trace__session_id=trace), "packet_id": str(uuid.uuid4())}
+    node = f"apc:packet:{packet['packet_id']}"
+
+    async def work() -> tuple[Json, Json, Json]:
+        async with client_of(system, transport) as client:
+            arguments = {"topic": "apc.packets", "envelope": packet, "wait_s": 30}
+            sent = await client.call_tool("send", arguments)
+            again = await client.call_tool("send", arguments)
+            state = await client.call_tool("state", {"node": node})
+            return sent.structured_content, again.structured_content, state.structured_content
+
+    sent, again, state = asyncio.run(work())
+    assert (sent["verdict"], sent["node"], sent["rule"]) == ("accepted", node, "accepted"), sent
+    assert again["verdict"] == "duplicate", again
+    assert not sent["position"].startswith(system.prefix)
+    assert state["state"]["trace"] == trace
+    assert state["state"]["steps"][0]["cause"] == system.prefix + sent["position"]
+
+
+def test_the_service_lists_the_feature(system: Live) -> None:
+    with system.client as http:
+        assert "mcp" in http.get("/v1/service").json()["features"]
+
+
+def test_without_a_gateway_the_relay_says_how_to_start_one() -> None:
+    arguments = [sys.executable, "-m", "streams.cli", "mcp", "--url", "http://127.0.0.1:9"]
+    done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "headrace up" in done.stderr
+
+
+def test_the_configuration_names_the_relay() -> None:
+    arguments = [sys.executable, "-m", "streams.cli", "mcp", "--config"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["mcpServers"]["headrace"]["args"] == ["mcp"]
