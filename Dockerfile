@@ -8,6 +8,7 @@ RUN python -m venv /opt/headrace \
     && python -m venv /opt/build \
     && /opt/build/bin/pip install --no-cache-dir --require-hashes -r requirements-build.txt
 COPY pyproject.toml README.md LICENSE ./
+COPY headrace headrace
 COPY schemas schemas
 COPY topology topology
 COPY streams streams

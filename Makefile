@@ -18,7 +18,7 @@ PYTHON ?= $(shell for python in "$$($(BIN)/python -c '$(BASE)' 2>/dev/null)" \
 	"$$python" -c '$(RUNS)' >/dev/null 2>&1 && echo "$$python" && break; done)
 PEERS := .venv/peers
 READY := .venv/.ready
-CHECKED := schemas topology streams tests $(wildcard bench)
+CHECKED := headrace schemas topology streams tests $(wildcard bench)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
@@ -117,4 +117,4 @@ lock:
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find schemas topology streams tests $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +
+	find headrace schemas topology streams tests $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +

@@ -109,7 +109,7 @@ def commit_of(root: Path) -> tuple[str, bool]:
             ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
         ).stdout.strip()
 
-    code = ("schemas", "topology", "streams", "bench/*.py", "requirements.txt")
+    code = ("headrace", "schemas", "topology", "streams", "bench/*.py", "requirements.txt")
     try:
         return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--", *code))
     except (OSError, subprocess.CalledProcessError):

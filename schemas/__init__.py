@@ -27,6 +27,7 @@ from schemas.json_mapping.json_form import to_json
 from schemas.kinds import KINDS, validate
 from schemas.problems import Problem, ShapeError
 
+__distribution__ = "headrace"
 __all__ = [
     "CATALOGUE",
     "KINDS",

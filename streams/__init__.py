@@ -2,7 +2,7 @@
 
 Users import `Client`, the async client; `LocalBus` and its classes; `errors`; `serve_agent` and its
 classes for Summit agents; and a server, a client and snapshot stores of ASAP, which load neither
-Kafka nor RocksDB.
+Kafka nor RocksDB.  `agent_stream` and `Settings` put such a server on the log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
         send_task_sync,
     )
     from streams.client import Client, TailRecord, TailStream
+    from streams.gateway.agent import agent_stream
     from streams.sdk.local_bus import Ack, LocalBus, Nack, Transcript
+    from streams.settings import Settings
     from streams.summit import (
         AgentResult,
         BudgetExceeded,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         serve_agent,
     )
 
+__distribution__ = "headrace"
 __all__ = [
     "ASAPClient",
     "ASAPConnectionError",
@@ -62,12 +65,14 @@ __all__ = [
     "ManifestRejected",
     "Nack",
     "RunPending",
+    "Settings",
     "SnapshotStore",
     "StreamSnapshotStore",
     "TailRecord",
     "TailStream",
     "Transcript",
     "VerdictPending",
+    "agent_stream",
     "create_app",
     "create_default_registry",
     "create_echo_handler",
@@ -84,6 +89,8 @@ _ELSEWHERE = {
     **dict.fromkeys(("Ack", "LocalBus", "Nack", "Transcript"), "streams.sdk.local_bus"),
     **dict.fromkeys(("Client", "TailRecord", "TailStream"), "streams.client"),
     **dict.fromkeys(_SUMMIT, "streams.summit"),
+    "Settings": "streams.settings",
+    "agent_stream": "streams.gateway.agent",
 }
 """Names that are not ASAP's, by where they are."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("schemas", "topology", "streams")
+PRODUCT = ("headrace", "schemas", "topology", "streams")
 
 
 def terms(text: str) -> frozenset[str]:

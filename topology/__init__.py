@@ -19,6 +19,7 @@ from topology.keys import KeyUnknown, composite, key_of, murmur2, partition_of, 
 from topology.machine import ANY, Machine, define, step
 from topology.machines.task_profiles import PROFILES, Profile
 
+__distribution__ = "headrace"
 __all__ = [
     "ANY",
     "PROFILES",

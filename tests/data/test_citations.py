@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ("apc", "asap", "saop", "sap", "summit")
-FOLDERS = ("schemas", "topology", "streams", "tests", "docs", "bench")
+FOLDERS = ("headrace", "schemas", "topology", "streams", "tests", "docs", "bench")
 
 _NUMBER = r"\d+(?:\.\d+)*"
 _CITATION = re.compile(

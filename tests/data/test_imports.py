@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("schemas", "topology", "streams")
+PACKAGES = ("headrace", "schemas", "topology", "streams")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in FILES}
 
