@@ -16,9 +16,17 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> None:
     SIGINT and SIGTERM cancel the work; then `stopped` is printed.
     """
     working = asyncio.create_task(work)
+    stopped = asyncio.Event()
+
+    def stop() -> None:
+        stopped.set()
+        working.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, working.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, stop)
     try:
         await working
     except asyncio.CancelledError:
+        stopped.set()
+    if stopped.is_set():
         click.echo("stopped", err=True)

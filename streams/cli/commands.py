@@ -250,6 +250,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
     },
     "Look": {
         "overview": CommandEntry("overview", "Show what was decided lately, is open, and lags."),
+        "watch": CommandEntry("watch", "Watch all of it live in a terminal."),
         "verdicts": CommandEntry("rulings", "Show refused and duplicate records.", "verdicts"),
         "agents": CommandEntry("rulings", "Show who sends, and what becomes of it.", "agents"),
         "search": CommandEntry("rulings", "Find anything by an id or its beginning.", "search"),

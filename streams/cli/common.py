@@ -255,6 +255,18 @@ def ask_gateway(path: str, query: str, settings: Settings) -> Any | NoGateway:
     )
 
 
+def post_to_gateway(path: str, value: Any, settings: Settings) -> Any | NoGateway:
+    """Return the response body to a query that is a POST request; errors as in `ask`."""
+    from streams.cli import gateway_client
+
+    answer = gateway_client.ask(path, "", settings, value)
+    return (
+        answer
+        if isinstance(answer, gateway_client.NoGateway)
+        else _body_of(answer.status, answer.body)
+    )
+
+
 def _ask_log(path: str, query: str, settings: Settings, missing: NoGateway) -> Any:
     """Return the response body of a read route over an own view."""
     from streams.routes.handle import Routes

@@ -47,31 +47,32 @@ class NoGateway(NamedTuple):
 
 def options(function: Any) -> Any:
     """Add `--gateway URL` and `--no-gateway`, which `candidates` reads."""
+    off = click.option(
+        "--no-gateway",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep(_OFF),
+        help="Read the log, even if a gateway runs.",
+    )
+    return url_option(off(function))
 
-    def keep(key: str) -> Any:
-        def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-            ctx.meta[key] = value
 
-        return callback
+def url_option(function: Any) -> Any:
+    """Add `--gateway URL` alone, for a command that does not read the log."""
+    return click.option(
+        "--gateway",
+        metavar="URL",
+        expose_value=False,
+        callback=_keep(_NAMED),
+        help="Ask this gateway.  [default: HEADRACE_URL, else one that runs here]",
+    )(function)
 
-    for option in (
-        click.option(
-            "--no-gateway",
-            is_flag=True,
-            expose_value=False,
-            callback=keep(_OFF),
-            help="Read the log, even if a gateway runs.",
-        ),
-        click.option(
-            "--gateway",
-            metavar="URL",
-            expose_value=False,
-            callback=keep(_NAMED),
-            help="Ask this gateway.  [default: HEADRACE_URL, else one that runs here]",
-        ),
-    ):
-        function = option(function)
-    return function
+
+def _keep(key: str) -> Any:
+    def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+        ctx.meta[key] = value
+
+    return callback
 
 
 def candidates(settings: Settings) -> list[GatewayChoice]:
@@ -120,25 +121,32 @@ def _checked(url: str) -> str:
     return whole.rstrip("/")
 
 
-def ask(path: str, query: str, settings: Settings) -> GatewayResponse | NoGateway:
+def ask(
+    path: str, query: str, settings: Settings, posted: Any = None
+) -> GatewayResponse | NoGateway:
     """Return the response of the first gateway that can be asked.
 
+    posted: JSON to send with POST; None for GET.
     Raises GatewayUnavailable if a named one does not answer as a gateway does.
     """
     reasons = []
     for choice in candidates(settings):
-        answer = _get(choice, path, query, settings)
+        answer = get(choice, path, query, settings, posted)
         if isinstance(answer, GatewayResponse):
             return answer
         reasons.append(answer.reason)
     return NoGateway(next(filter(None, reasons), ""))
 
 
-def _get(
-    choice: GatewayChoice, path: str, query: str, settings: Settings
+def get(
+    choice: GatewayChoice, path: str, query: str, settings: Settings, posted: Any = None
 ) -> GatewayResponse | NoGateway:
+    """Return the response of this gateway; NoGateway if it was only looked for and cannot answer.
+
+    Raises GatewayUnavailable if it is named and does not answer as a gateway does.
+    """
     try:
-        answer = _request(choice.url, path, query, settings)
+        answer = _request(choice.url, path, query, settings, posted)
     except (OSError, http.client.HTTPException, ValueError) as exc:
         if not choice.named:
             return NoGateway()
@@ -154,8 +162,8 @@ def _hindrance(answer: GatewayResponse, settings: Settings) -> str | None:
     return "is not ready" if answer.status == 503 else None
 
 
-def _request(url: str, path: str, query: str, settings: Settings) -> GatewayResponse:
-    """Send a GET request and return the response.
+def _request(url: str, path: str, query: str, settings: Settings, posted: Any) -> GatewayResponse:
+    """Send a request and return the response.
 
     Raises OSError, HTTPException, and ValueError for what is no answer of a gateway.
     """
@@ -167,7 +175,11 @@ def _request(url: str, path: str, query: str, settings: Settings) -> GatewayResp
     with closing(connection):
         connection.connect()
         connection.sock.settimeout(settings.gateway_wait_s + MORE_S)
-        connection.request("GET", f"{parts.path}{path}?{query}", headers=headers)
+        method, body = "GET", None
+        if posted is not None:
+            method, body = "POST", json.dumps(posted).encode()
+            headers["Content-Type"] = "application/json"
+        connection.request(method, f"{parts.path}{path}?{query}", body, headers)
         with connection.getresponse() as response:
             return _read(response)
 

@@ -61,8 +61,9 @@ def joined(lines: Iterable[Line]) -> Line:
     if not others:
         return first
     text = "".join(line.text for line in (first, *others))
-    last = others[-1].place.rpartition("#")[2]
-    return replace(first, text=text, place=f"{first.place}–{last}")
+    where, sign, numbers = first.place.rpartition("#")
+    begin, end = numbers.partition("–")[0], others[-1].place.rpartition("#")[2]
+    return replace(first, text=text, place=f"{where}{sign}{begin}–{end}")
 
 
 class LineJoiner:

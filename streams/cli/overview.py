@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from streams.cli import common, text
 from streams.cli.cells import Cell
+from streams.cli.overview_figures import (
+    COUNTS,
+    attention,
+    bar,
+    refused_rules,
+    sparkline,
+    summed,
+    window_option,
+)
 from streams.settings import Settings
 
 Json = Mapping[str, Any]
-_WINDOWS = click.Choice(["15m", "1h", "6h", "24h", "7d"])
 _BAR_WIDTH = 24
 _MAX_RULES = 12
-_LEVELS = "▁▂▃▄▅▆▇█"
 
 
 @click.command("overview")
-@click.option(
-    "--window", type=_WINDOWS, default="15m", show_default=True, help="The time up to now."
-)
+@window_option
 @text.options
 @common.read_options
 def command(**params: Any) -> None:
@@ -45,7 +50,7 @@ def _render(overview: Json, page: text.Page) -> None:
     _render_counts(overview, page)
     if overview["rules"]:
         page.line(Cell(""))
-        _render_rules(overview["rules"], page)
+        _render_rules(overview, page)
     if overview["open"]:
         page.line(Cell(""))
         rows = [
@@ -58,28 +63,21 @@ def _render(overview: Json, page: text.Page) -> None:
             for each in overview["open"]
         ]
         page.table(("open", "kind", "state", "count"), rows)
-    attention = list(_attention(overview))
-    if attention:
+    if sentences := attention(overview):
         page.line(Cell(""))
         page.line(Cell("needs attention", "bold yellow"))
-        for each in attention:
-            page.line(page.plain(each), indent=2)
+        for sentence in sentences:
+            page.line(page.plain(sentence), indent=2)
 
 
 def _render_counts(overview: Json, page: text.Page) -> None:
-    series = overview["series"]
     rows = [
         (
             Cell(word),
-            page.number(overview[word if word != "refused" else "rejected"]),
-            Cell("" if page.ascii else sparkline(_summed(series, verdicts))),
+            page.number(overview[member]),
+            Cell("" if page.ascii else sparkline(summed(overview["series"], verdicts))),
         )
-        for word, verdicts in (
-            ("commands", ("accepted", "duplicate", "rejected")),
-            ("accepted", ("accepted",)),
-            ("duplicate", ("duplicate",)),
-            ("refused", ("rejected",)),
-        )
+        for word, member, verdicts in COUNTS
     ]
     events, cache = overview["events"], overview["cache"]
     page.table(("", "count", ""), rows)
@@ -95,48 +93,19 @@ def _render_counts(overview: Json, page: text.Page) -> None:
     )
 
 
-def _summed(series: Sequence[Json], verdicts: Sequence[str]) -> list[int]:
-    counts = [each["counts"] for each in series if each["verdict"] in verdicts]
-    return [sum(column) for column in zip(*counts, strict=True)]
-
-
-def sparkline(counts: Sequence[int]) -> str:
-    """Return a bar for each count, as high as its share of the greatest one."""
-    greatest = max(counts, default=0)
-    if not greatest:
-        return ""
-    return "".join(
-        " " if not count else _LEVELS[(count * len(_LEVELS) - 1) // greatest] for count in counts
-    )
-
-
-def _render_rules(rules: Sequence[Json], page: text.Page) -> None:
-    refused = [each for each in rules if each["verdict"] in ("rejected", "duplicate")][:_MAX_RULES]
-    greatest = max((each["count"] for each in refused), default=0)
+def _render_rules(overview: Json, page: text.Page) -> None:
+    rules = refused_rules(overview, ("rejected", "duplicate"), _MAX_RULES)
+    greatest = max((each["count"] for each in rules), default=0)
+    mark = "#" if page.ascii else "█"
     rows = [
         (
             page.plain(each["protocol"]),
             page.verdict(each["verdict"]),
             page.plain(each["rule"]),
             page.number(each["count"]),
-            Cell(("#" if page.ascii else "█") * -(-each["count"] * _BAR_WIDTH // greatest)),
+            Cell(bar(each["count"], greatest, _BAR_WIDTH, mark)),
         )
-        for each in refused
+        for each in rules
     ]
     if rows:
         page.table(("protocol", "verdict", "rule", "count", ""), rows)
-
-
-def _attention(overview: Json) -> Sequence[str]:
-    lag = overview["lag"]
-    return [
-        *(f"{each['count']} dead letters of {each['topic']}" for each in overview["dead_letters"]),
-        *(f"protocol {name} has decayed" for name in overview["decayed"]),
-        *([f"{overview['escalations']} escalations"] if overview["escalations"] else []),
-        *(
-            f"{each['name']} is {each['records']:,} records behind"
-            for each in lag["processors"]
-            if each["records"] > 1000 or (each["oldest_s"] or 0) > 30
-        ),
-        *([f"the view is {lag['view']:,} records behind"] if lag["view"] > 1000 else []),
-    ]

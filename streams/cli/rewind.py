@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import common
+from streams.cli import common, text
+from streams.cli.cells import Cell
 from streams.errors import SettingsError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
     from streams.ops.rewind import Request, RewindEnvironment
+    from streams.ops.rewind.git import Git
 
 USAGE = 1
 """The exit code of wrong usage; 2 means an unknown target here."""
@@ -59,6 +61,7 @@ def _usage(do: Callable[[], Any]) -> Any:
 @click.option("--dry-run", is_flag=True, help="Print the changes, and change nothing.")
 @click.option("--resume", is_flag=True, help="Only finish an earlier, interrupted rewind.")
 @click.option("--reason", metavar="TEXT", help="Reason, stored on the log.")
+@text.options
 def command(
     session_id: str | None,
     task_id: str | None,
@@ -93,7 +96,7 @@ def command(
     if request is None:
         rewind.resume(environment)
     elif dry_run:
-        common.show_json(rewind.plan(environment, request))
+        text.show(rewind.plan(environment, request), _render_plan)
     else:
         _rewind(environment, request)
 
@@ -117,14 +120,58 @@ def _rewind(environment: RewindEnvironment, request: Request) -> None:
     from streams.ops.rewind import rewind
 
     fact = rewind(environment, request)
+    text.show(fact, partial(_render_done, environment.git), partial(_pipe_done, environment.git))
+
+
+def _render_plan(plan: Any, page: text.Page) -> None:
+    page.line(Cell("a dry run; nothing was changed", "bold"), *_target(plan, page))
+    _render_tasks(plan, page)
+
+
+def _render_done(git: Git, fact: Any, page: text.Page) -> None:
+    page.line(page.check(True), Cell("reset", "bold"), *_target(fact, page))
+    _render_tasks(fact, page)
+    page.line(_head(git))
+
+
+def _target(answer: Any, page: text.Page) -> list[Cell]:
+    commit = answer["git_hash"]
+    return [
+        page.joined("to task", page.plain(answer["target_task_id"])),
+        *([page.joined("commit", page.id(commit))] if commit else []),
+    ]
+
+
+def _render_tasks(answer: Any, page: text.Page) -> None:
+    rows = [
+        (
+            page.plain(each["task_id"]),
+            page.plain(each["from_state"]),
+            Cell(page.arrow),
+            page.plain(each["to_state"], "bold"),
+        )
+        for each in answer["moved"]
+    ]
+    rows += [
+        (page.plain(task_id), page.plain("unchanged", "dim"), Cell(""), Cell(""))
+        for task_id in answer["unchanged"]
+    ]
+    page.table(("task", "state", "", "after"), rows)
+
+
+def _head(git: Git) -> str:
+    head = git.head()
+    return f"HEAD is at {head.commit}" + ("" if head.branch else ", detached")
+
+
+def _pipe_done(git: Git, fact: Any) -> None:
     for transition in fact["moved"]:
         common.echo(
             f"{transition['task_id']}  {transition['from_state']} → {transition['to_state']}"
         )
     for task_id in fact["unchanged"]:
         common.echo(f"{task_id}  unchanged")
-    head = environment.git.head()
-    common.echo(f"HEAD is at {head.commit}" + ("" if head.branch else ", detached"))
+    common.echo(_head(git))
 
 
 def _print_status(line: str) -> None:

@@ -18,7 +18,10 @@ BASE = names(PROJECT["dependencies"])
 NOT_IMPORTED = {
     "httptools": "uvicorn's parser, whose protocol streams/gateway/http_protocol.py extends",
 }
-EXTRA_MODULES = {"container": {"streams/ops/broker/container.py"}}
+EXTRA_MODULES = {
+    "container": {"streams/ops/broker/container.py"},
+    "watch": {"streams/cli/watch/app.py", "streams/cli/watch/widgets.py"},
+}
 """The modules that may import what only that extra installs."""
 OWN = {*PACKAGES, *sys.stdlib_module_names}
 INSTALLED = packages_distributions()

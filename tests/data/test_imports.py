@@ -25,6 +25,7 @@ ONLY = {
     "docker": "streams/ops/broker/container.py",
     "mcp": "streams/doors/mcp/*.py",
     "mcp_types": "streams/doors/mcp/*.py",
+    "textual": "streams/cli/watch/*.py",
 }
 REGISTRY_CLIENT = "streams/registry/client.py"
 """The library for Kafka has the one for schema registries too, which is another."""

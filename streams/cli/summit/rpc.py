@@ -1,7 +1,8 @@
-"""JSON-RPC from the command line: the gateway's server over Kafka and a view."""
+"""JSON-RPC from the command line: queries of a gateway, and its server over Kafka and a view."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,12 +15,17 @@ from streams.errors import ViewNotReady
 from streams.settings import Settings
 
 if TYPE_CHECKING:
+    from streams.cli.gateway_client import NoGateway
     from streams.engine.log import Log
     from streams.engine.records import Output
     from streams.view_store.view import View
     from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
+PATH = "/summit"
+"""`streams.summit.rpc.PATH`, which is not imported where a gateway answers."""
+_CAUGHT_UP = "/v1/summit/agents"
+"""A route that waits for what was on the log when it was asked, which `POST /summit` cannot."""
 Json = dict[str, Any]
 Ask = Callable[[str, Json, Mapping[str, str]], Json]
 
@@ -97,16 +103,40 @@ def show_query(
     render: Callable[[Any, text.Page], None] | None = None,
     **members: Any,
 ) -> Any:
-    """Print and return the answer to a query.
+    """Print and return the answer to a query, of a gateway or else of an own view.
 
     render: prints it for people; None: they get JSON too.
     members: params; those that are None are left out.
     """
     params = {name: value for name, value in members.items() if value is not None}
-    with open_rpc(Settings.load(), after) as ask:
-        answer = result_of(ctx, ask(method, params, {}))
+    answer = result_of(ctx, _query(method, params, after))
     text.show(answer, render or _show_json)
     return answer
+
+
+def _query(method: str, params: Json, after: str | None) -> Any:
+    """Return the JSON-RPC response to a query."""
+    from streams.api.jsonrpc import build_request
+    from streams.cli.gateway_client import NoGateway
+
+    settings = Settings.load()
+    response = common.ask_gateway(
+        _CAUGHT_UP, common.query_of({"limit": 1, "after": after}), settings
+    )
+    if not isinstance(response, NoGateway):
+        response = common.post_to_gateway(PATH, build_request(method, params, "cli"), settings)
+    if isinstance(response, NoGateway):
+        response = _query_log(method, params, after, response, settings)
+    return response
+
+
+def _query_log(
+    method: str, params: Json, after: str | None, missing: NoGateway, settings: Settings
+) -> Json:
+    started_s = time.monotonic()
+    with open_rpc(settings, after) as ask:
+        common.echo(common.remark_of(missing, time.monotonic() - started_s), err=True)
+        return ask(method, params, {})
 
 
 def _show_json(answer: Any, page: text.Page) -> None:

@@ -16,7 +16,7 @@ from streams.cli.summit.schema_text import show_schema
 @click.argument("agent")
 @click.option("--version", metavar="V", help="Show this version instead of the current one.")
 @text.options
-@common.after_option
+@common.read_options
 @click.pass_context
 def command(ctx: click.Context, /, agent: str, version: str | None, after: str | None) -> None:
     """Show the input and output schemas of an agent, in a pipe as JSON, as `agent.schema` does.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from schemas import summit
@@ -19,6 +20,7 @@ from streams.log.record_json import value_json
 from streams.settings import Settings
 from streams.summit.manifests import read_manifest
 from streams.summit.serving.intake import InboxRecord, Intake
+from streams.summit.serving.interrupts import end_at_interrupt
 from streams.summit.serving.job import Caller, Handler, Handlers, Job
 from topology.acls import AGENTS_GROUPS
 from topology.summit import SUMMIT_INBOX
@@ -72,7 +74,8 @@ async def serve_agent(
     accepted.
     concurrency: the number of handlers at a time; other runs wait.
     stop: once it is set, no run begins, and the function returns when all begun runs are answered;
-    when cancelled, it returns at once, and begun runs are delivered again.
+    when cancelled, it ends at once, and begun runs are delivered again.  So it does at Ctrl-C, and
+    returns, so that `asyncio.run` raises no KeyboardInterrupt.
     settings: from the environment by default.  on_ready: called when the inbox is read.
 
     A run is delivered at least once: when this process is killed, another one, or this one
@@ -83,19 +86,24 @@ async def serve_agent(
     if concurrency < 1:
         raise UsageError(f"an agent cannot work on {concurrency} runs at a time", advice="")
     service_settings = Settings.load() if settings is None else settings
-    async with Client(settings=service_settings) as client:
-        if register:
-            await client.register(parsed_manifest, wait=math.inf)
-        agent_id = parsed_manifest.metadata.name
-        log = await asyncio.to_thread(connect, service_settings)
-        try:
-            group = log.group(
-                group_of(service_settings, agent_id),
-                full_name(SUMMIT_INBOX, service_settings.prefix),
-            )
-            await AgentServer(agent_id, client, group, handlers, concurrency).run(stop, on_ready)
-        finally:
-            await asyncio.to_thread(log.close)
+    with end_at_interrupt():
+        async with Client(settings=service_settings) as client:
+            if register:
+                await client.register(parsed_manifest, wait=math.inf)
+            agent_id = parsed_manifest.metadata.name
+            async with _open_group(service_settings, agent_id) as group:
+                server = AgentServer(agent_id, client, group, handlers, concurrency)
+                await server.run(stop, on_ready)
+
+
+@asynccontextmanager
+async def _open_group(settings: Settings, agent_id: str) -> AsyncIterator[Group]:
+    """Join the inbox as a member of an agent's group."""
+    log = await asyncio.to_thread(connect, settings)
+    try:
+        yield log.group(group_of(settings, agent_id), full_name(SUMMIT_INBOX, settings.prefix))
+    finally:
+        await asyncio.to_thread(log.close)
 
 
 def group_of(settings: Settings, agent_id: str) -> str:

@@ -8,7 +8,10 @@ from typing import Any
 
 
 class StubGateway(ThreadingHTTPServer):
-    """A gateway that answers every request alike.  requests: paths with queries, and tokens."""
+    """A gateway that answers every request alike.  requests: paths with queries, and tokens.
+
+    posted: the bodies of requests.
+    """
 
     daemon_threads = True
 
@@ -17,6 +20,7 @@ class StubGateway(ThreadingHTTPServer):
         self.status, self.kind = 200, "application/json"
         self.body: dict[str, Any] = {"from": "gateway"}
         self.requests: list[tuple[str, str | None]] = []
+        self.posted: list[Any] = []
 
     @property
     def address(self) -> str:
@@ -29,6 +33,10 @@ class StubGateway(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     server: StubGateway
+
+    def do_POST(self) -> None:
+        self.server.posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.do_GET()
 
     def do_GET(self) -> None:
         self.server.requests.append((self.path, self.headers["Authorization"]))

@@ -12,7 +12,17 @@ import pytest
 from tests.processes import ROOT, environ_of, named
 from tests.unit.cli.stub_gateway import StubGateway
 
-HEAVY = ("schemas", "faust", "confluent_kafka", "rocksdict", "fastapi", "pydantic", "orjson", "mcp")
+HEAVY = (
+    "schemas",
+    "faust",
+    "confluent_kafka",
+    "rocksdict",
+    "fastapi",
+    "pydantic",
+    "orjson",
+    "mcp",
+    "textual",
+)
 CODE = f"""
 import json, sys
 from streams.cli import main
@@ -28,6 +38,7 @@ ITEMS: dict[str, object] = {
     "tasks": [],
     "cursor": None,
     "nodes": [],
+    "result": {"tools": [], "nextCursor": None},
     "cut": None,
 }
 
@@ -42,6 +53,7 @@ ITEMS: dict[str, object] = {
         ("sap learning a.b", ITEMS),
         ("asap tasks --text", ITEMS),
         ("summit runs --text", ITEMS),
+        ("summit tools", ITEMS),
         ("lineage trace:s", ITEMS),
         ("query /v1/apc/packets", PACKETS),
     ],
@@ -68,4 +80,4 @@ def test_a_read_command_loads_neither_schemas_nor_the_engine(
     )
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stderr.splitlines()[-1]) == []
-    assert len(gateway.requests) == 1
+    assert len(gateway.requests) == (2 if words == "summit tools" else 1)

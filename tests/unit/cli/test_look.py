@@ -10,7 +10,7 @@ import pytest
 
 from streams.cli import common
 from streams.cli.explain import fails
-from streams.cli.overview import sparkline
+from streams.cli.overview_figures import sparkline
 from streams.settings import Settings
 from tests.unit.cli.hostile_values import HOSTILE
 from tests.unit.cli.looking import look_at_story, run_at
