@@ -76,6 +76,8 @@ def _run_demo(settings: Settings, url: str) -> None:
         common.echo(f"Session {ctx.session} on {settings.bootstrap}, over {url}")
         if answers(url, "/console/"):
             common.echo(f"Watch it at {url}/console/")
+        if settings.mcp:
+            common.echo(f"Agents that speak MCP ask about it at {url}/mcp")
         tell(ctx)
 
 

@@ -24,6 +24,7 @@ from streams.demo.context import DemoContext, DemoFailed, Json, act
 
 PAGES, DONE_FIRST = 4, 2
 _TOO_LATE = "asap:task/already_completed"
+_UNKNOWN = "asap:task/not_found"
 _AT_MS = 1_795_255_200_000
 """A fixed time of the request, so that it is the same in every call."""
 
@@ -126,6 +127,20 @@ def too_late(ctx: DemoContext) -> None:
     ctx.show("refused", f"{error['rule']}: {error['error']}")
 
 
+def unknown(ctx: DemoContext) -> None:
+    """A cancel of a task that nobody knows, without a trace: its refusal can be traced."""
+    task_id = f"task-{ctx.session}"
+    cancel = make_envelope(
+        TaskCancel(task_id=task_id), sender=planner(ctx), recipient=indexer(ctx), trace_id=None
+    )
+    error = ctx.door.call(cancel.model_dump(mode="json"))["error"]["data"]
+    ctx.expect("the error", error["asap_error"], _UNKNOWN)
+    ctx.show("refused", f"{error['rule']}: {error['error']}")
+    ctx.expect("the trace", error["trace_id"], task_id)
+    ctx.expect("the envelope", error["correlation_id"], cancel.id)
+    ctx.show("trace", f"{error['trace_id']}, filled in from the task's id")
+
+
 def looked_back(ctx: DemoContext) -> None:
     """Every event is there, in one trace; and the state after each of them."""
     path = f"/v1/asap/tasks/{asked_for(ctx).id}/events"
@@ -146,6 +161,7 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (
     taken_up,
     asked_again,
     too_late,
+    unknown,
     looked_back,
 )
 

@@ -18,6 +18,9 @@ def test_it_gives_what_it_should(stage: DemoContext, printed: list[str]) -> None
     text = "\n".join(printed)
     assert "snapshot    version 3" in text
     assert "task_already_terminal" in text
+    task_id = f"task-{stage.session}"
+    assert f"there is no task {task_id}, which is the payload's task_id." in text
+    assert f"trace       {task_id}, filled in from the task's id" in text
 
 
 def test_it_can_be_told_again(stage: DemoContext) -> None:
