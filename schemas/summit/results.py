@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
-from schemas.decimals import dec
+from schemas.decimals import dec, format_plain
 from schemas.formats import parse_ms
 from schemas.objects import ABSENT
 from schemas.summit import rules, words
@@ -61,9 +61,33 @@ _EXACT = Context(prec=400, rounding=ROUND_HALF_EVEN)
 _NINE_PLACES = Decimal("1e-9")
 
 
-def money(usd: float) -> Decimal:
+def money(usd: float | Decimal) -> Decimal:
     """Round an amount half-even to 9 places, for comparison."""
-    return dec(usd).quantize(_NINE_PLACES, context=_EXACT)
+    exact = usd if isinstance(usd, Decimal) else dec(usd)
+    return exact.quantize(_NINE_PLACES, context=_EXACT)
+
+
+def rounded_usd(usd: float | Decimal) -> float:
+    """Return an amount as responses show it: rounded half-even to 9 places, `0` for 0.0."""
+    number = float(money(usd))
+    return int(number) if number.is_integer() else number
+
+
+def usd_text(usd: float | Decimal) -> str:
+    """Return an amount as people read it: to 9 places, without an exponent or zeros at the end."""
+    return format_plain(money(usd))
+
+
+def rounded_money(amounts: Mapping[str, Any]) -> JsonObject:
+    """Return metrics or figures with each of their amounts as responses show it."""
+    return {
+        name: rounded_usd(value) if name in _AMOUNTS and value is not None else value
+        for name, value in amounts.items()
+    }
+
+
+_AMOUNTS = ("cost_usd", "usd")
+"""The members of metrics and figures that are amounts of money."""
 
 
 def effective_metrics(reply: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> JsonObject:
@@ -185,7 +209,7 @@ def run_result(run: JsonObject, output: Any = ABSENT) -> JsonObject:
     result: JsonObject = {"status": run["state"]}
     if completed:
         result["output"] = output
-    metrics = {name: run["metrics"][name] for name in ("tokens", "cost_usd")}
+    metrics = rounded_money({name: run["metrics"][name] for name in ("tokens", "cost_usd")})
     result["metrics"] = {**metrics, "latency_ms": _latency(run)}
     result["provenance"] = run.get("provenance") or {
         "model": words.UNKNOWN_MODEL,

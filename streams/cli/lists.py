@@ -171,4 +171,6 @@ def _cell_text(value: Any) -> str:
             return ",".join(str(part) for part in value) or "-"
         case bool():
             return "yes" if value else "no"
+        case float():
+            return common.number_text(value)
     return str(value)

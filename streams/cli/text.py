@@ -26,6 +26,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -205,10 +206,13 @@ class Page:
         return self.plain(value, style)._replace(flexible=True, right=False)
 
     def number(self, value: float | None, style: str = "") -> Cell:
-        """Return a number, with commas between thousands, aligned to the right."""
+        """Return a number of ten digits, with commas and no exponent, aligned to the right."""
         if value is None:
             return Cell("-", right=True)
-        return Cell(f"{value:,}" if isinstance(value, int) else f"{value:,.10g}", style, right=True)
+        digits = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
+        if "e" in digits:
+            digits = f"{Decimal(f'{value:.10g}'):,f}"
+        return Cell(digits, style, right=True)
 
     def id(self, value: Any, style: str = "") -> Cell:
         """Return an id: of one that a machine made, the first eight characters."""

@@ -70,7 +70,8 @@ def _row(run: Any) -> tuple[str, ...]:
     ids = (run["runId"], run["kind"], run["agentId"], run["status"], run["reason"])
     metrics = run["metrics"]
     elapsed_ms = _elapsed_ms(run)
-    figures = (metrics["tokens"], metrics["cost_usd"], "-" if elapsed_ms is None else elapsed_ms)
+    usd = common.number_text(metrics["cost_usd"])
+    figures = (metrics["tokens"], usd, "-" if elapsed_ms is None else elapsed_ms)
     return (*ids, *map(str, figures), run["verificationStatus"] or "-", run["createdAt"])
 
 

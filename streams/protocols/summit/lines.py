@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.summit.results import usd_text
 from streams.api.lines import Line, LineOf, count_of, names, one_line, parts, short, verdict_line
 from topology import summit as topics
 
@@ -49,7 +50,9 @@ def _inbox(value: Json) -> Line:
 
 
 def _cost(metrics: Json | None) -> str:
-    return "" if metrics is None else f"${metrics['cost_usd']:g}, {metrics['tokens']} tokens"
+    if metrics is None:
+        return ""
+    return f"${usd_text(metrics['cost_usd'])}, {metrics['tokens']} tokens"
 
 
 def _reply(value: Json) -> Line:

@@ -53,7 +53,7 @@ def _facts(call: Call, index: bytes) -> list[_Fact]:
     for (index_key, _), row in zip(entries, rows, strict=True):
         partition, offset = number_at_end(index_key[:-8]), number_at_end(index_key)
         value = value_of(SUMMIT_EVENTS, row)
-        json = to_json(SUMMIT_EVENTS.record or "", value)
+        json = runs.event_of(to_json(SUMMIT_EVENTS.record or "", value))
         facts.append(_Fact(f"{topic}/{partition}/{offset}", value["at"], json))
     return facts
 

@@ -147,3 +147,18 @@ def test_numbers_are_aligned_to_the_right(lines: Any) -> None:
     page = text.Page()
     page.table(("name", "count"), [("a", 4966), ("b", 7)])
     assert lines() == ["name  count", "a     4,966", "b         7"]
+
+
+@pytest.mark.parametrize(
+    ("number", "digits"),
+    [(6e-05, "0.00006"), (0.1 + 0.2, "0.3"), (1.5e12, "1,500,000,000,000"), (1234.5, "1,234.5")],
+)
+def test_numbers_have_no_exponent(number: float, digits: str) -> None:
+    assert text.Page().number(number).text == digits
+
+
+def test_json_has_no_exponents_below_one_and_texts_stay() -> None:
+    value = {"a": 6e-05, "b": [-1.5e-07, 0.5], 'say "1e-5"': "2e-05"}
+    line = common.json_line(value)
+    assert line == '{"a":0.00006,"b":[-0.00000015,0.5],"say \\"1e-5\\"":"2e-05"}'
+    assert json.loads(line) == value

@@ -10,7 +10,9 @@ import {
 } from "./cells";
 import { defineItems, type ProtocolList } from "./define";
 
-const dollars = (usd: number | string | undefined): string => (usd === undefined ? "–" : `$${usd}`);
+/** An amount to nine places, without an exponent or zeros at the end. */
+const dollars = (usd: number | string | undefined): string =>
+  usd === undefined ? "–" : `$${Number(usd).toFixed(9).replace(/\.?0+$/, "")}`;
 
 const runs = defineItems("/v1/summit/runs", {
   empty: "No agent was called yet. `headrace summit invoke` calls one.",

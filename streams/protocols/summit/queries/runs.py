@@ -7,6 +7,7 @@ from typing import Any
 from schemas import summit
 from schemas.projection import Projection
 from schemas.summit import rules
+from schemas.summit.results import rounded_money
 from schemas.summit.words import STATES, TERMINAL
 from streams.errors import NotFound
 from streams.protocols.summit.queries.rows import (
@@ -37,7 +38,7 @@ def verdict_row(position: str) -> bytes:
 def verdict(view: ReadOnlyStore, position: str) -> Json | None:
     """Return the SummitEvent about the record there; None while it is not seen."""
     (row,) = view.get_many([verdict_row(position)])
-    return None if row is None else json_of(SUMMIT_EVENTS, row)
+    return None if row is None else event_of(json_of(SUMMIT_EVENTS, row))
 
 
 def run_facts(view: ReadOnlyStore, run_id: str, params: QueryParams) -> Json:
@@ -53,7 +54,9 @@ def agent_facts(view: ReadOnlyStore, agent_id: str, params: QueryParams) -> Json
 def _fact_page(view: ReadOnlyStore, prefix: bytes, params: QueryParams) -> Json:
     index = rows_of(view, prefix, lambda row_key: row_key)
     return page_of(
-        params, prefix, rows_by_index(view, index, lambda row: json_of(SUMMIT_EVENTS, row))
+        params,
+        prefix,
+        rows_by_index(view, index, lambda row: event_of(json_of(SUMMIT_EVENTS, row))),
     )
 
 
@@ -151,8 +154,18 @@ def _find_row(view: ReadOnlyStore, run_id: str) -> Json | None:
 
 
 def _with_status(row: Json) -> Json:
-    """Rename `state` of a run to `status` (Summit guide, 5.7)."""
-    return {("status" if name == "state" else name): value for name, value in row.items()}
+    """Rename `state` of a run to `status` (Summit guide, 5.7), and round its costs."""
+    listed_run = {("status" if name == "state" else name): value for name, value in row.items()}
+    listed_run["metrics"] = rounded_money(row["metrics"])
+    judge = row["judge"]
+    if judge is not None and judge["metrics"] is not None:
+        listed_run["judge"] = {**judge, "metrics": rounded_money(judge["metrics"])}
+    return listed_run
+
+
+def event_of(event: Json) -> Json:
+    """Return a SummitEvent, as JSON, with its amounts of money rounded."""
+    return {**event, "figures": rounded_money(event["figures"])}
 
 
 def _output(view: ReadOnlyStore, row: Json) -> Any:
