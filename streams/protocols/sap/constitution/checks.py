@@ -108,10 +108,12 @@ MAX_NAME, MAX_NOTES = 1024, 4000
 class Tally:
     """The results of one evaluation.
 
+    agent_notes: what the agent notes in its own checks, by name; it stands beside the service's.
     checks: by name; the worse of two counts.  steps: every check, in the order of evaluation.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, agent_notes: Mapping[str, str] | None = None) -> None:
+        self._agent_notes = agent_notes or {}
         self.checks: dict[str, Json] = {}
         self.violations: list[Json] = []
         self.steps: list[Json] = []
@@ -128,14 +130,20 @@ class Tally:
         """Count one check.  severity: of the violation that a FAIL is, if it is one.  vote: of a
         FAIL.
         """
-        name, result = name[:MAX_NAME], result._replace(notes=result.notes[:MAX_NOTES])
+        evidence = result.notes[:MAX_NOTES]
+        name, result = name[:MAX_NAME], result._replace(notes=self._joined_notes(name, evidence))
         known = self.checks.get(name)
         if known is None or _worse(result.status, known["status"]):
             self.checks[name] = {"principle": name, "status": result.status, "notes": result.notes}
         if result.status == FAIL and severity is not None:
-            violation = {"principle": name, "severity": severity, "evidence": result.notes}
+            violation = {"principle": name, "severity": severity, "evidence": evidence}
             self.violations.append(violation)
         self._record(step, name, result, vote if result.status == FAIL else VALID)
+
+    def _joined_notes(self, name: str, notes: str) -> str:
+        """Return the service's notes and, behind them, those of the agent's check of that name."""
+        own = self._agent_notes.get(name)
+        return notes if own is None else f"{notes}; the agent notes {own}"[:MAX_NOTES]
 
     def count_reported(self, step: int, principle: str, severity: str, vote: str) -> None:
         """Count a violation that the agent itself reports."""

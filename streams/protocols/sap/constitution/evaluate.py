@@ -117,7 +117,9 @@ def evaluate(
         record(metrics),
         constitution.denylist,
     )
-    ctx = _EvaluationContext(subject, record(context), record(policy), constitution, Tally())
+    ctx = _EvaluationContext(
+        subject, record(context), record(policy), constitution, Tally(_notes_of(phase, checks))
+    )
     if ctx.level != INSTANT and phase != PARTIAL:
         _principles(phase, ctx.context, ctx.policy, constitution, array(checks), ctx.tally)
     if phase != TASK:
@@ -131,6 +133,21 @@ def evaluate(
     alignment = ctx.tally.conclude(8, deliberated)
     tally = ctx.tally
     return Evaluation(alignment, list(tally.checks.values()), tally.violations, tally.steps)
+
+
+def _notes_of(phase: str, checks: Any) -> dict[str, str]:
+    """Return what the agent notes in its own checks, by their principles.
+
+    A cached answer has none: its checks are those of the outcome that was stored.
+    """
+    noted = [] if phase == CACHED else objects(checks)
+    return {
+        check["principle"]: f"{check['status']}: {check['notes']}"
+        for check in noted
+        if isinstance(check.get("principle"), str)
+        and check.get("status") in STATUSES
+        and isinstance(check.get("notes"), str)
+    }
 
 
 def _principles(
@@ -152,20 +169,20 @@ def _principles(
             tally.check(1, name, CheckResult(FAIL, reading_text), vote=ESCALATE)
         elif phase != TASK:
             statuses = [check["status"] for check in checks if check.get("principle") == name]
-            result = _worst_result(statuses, reading_text)
+            result = _worst_result(statuses, reading_text, phase)
             vote = vote_of(principle.severity, risk)
             tally.check(1, name, result, principle.severity, vote)
     for check in checks:
         other = check.get("principle")
         if isinstance(other, str) and other not in exceeded and check["status"] == FAIL:
-            result = CheckResult(FAIL, "reported by the agent")
+            result = CheckResult(FAIL, "the agent itself reports it")
             tally.check(1, other, result, MEDIUM, vote_of(MEDIUM, risk))
 
 
 def _exceeding(
     context: Json, policy: Json, constitution: Constitution
 ) -> Iterator[tuple[str, str]]:
-    """Return the principles whose reading is above the threshold, with both numbers."""
+    """Return the principles whose pressure is above the threshold, and a text that says so."""
     pressure, learned = record(context.get("pressure")), record(policy.get("thresholds"))
     listed = [
         name for name in dict.fromkeys(strings(context.get("principles"))) if name in pressure
@@ -176,16 +193,19 @@ def _exceeding(
         if threshold is None:
             threshold = number(constitution.threshold(name)) or Decimal(0)
         if reading is not None and reading > threshold:
-            yield name, f"{format_plain(reading)} > {format_plain(threshold)}"
+            numbers = f"{format_plain(reading)} is above the threshold {format_plain(threshold)}"
+            yield name, f"the pressure {numbers}"
 
 
-def _worst_result(statuses: list[str], reading_text: str) -> CheckResult:
+def _worst_result(statuses: list[str], reading_text: str, phase: str) -> CheckResult:
+    """Return the worst of the checks that were reported for a principle, and why it counts."""
     if not statuses:
-        return CheckResult(UNCHECKED, f"{reading_text}, no finding reported")
+        return CheckResult(UNCHECKED, f"{reading_text}, and no check of it is reported")
     worst = statuses[0]
     for status in statuses:
         worst = worse_status(worst, status)
-    return CheckResult(worst, reading_text)
+    source = "the stored answer has" if phase == CACHED else "the agent reports"
+    return CheckResult(worst, f"{reading_text}, so it had to be checked; {source} {worst}")
 
 
 def _reported(ctx: _EvaluationContext, violations: Any) -> None:

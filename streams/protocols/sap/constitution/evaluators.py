@@ -106,9 +106,9 @@ def check_citations(subject: Subject, params: Params) -> CheckResult:
     minimum: int = params.get("min", MIN_CITATIONS)
     count = sum(isinstance(text, str) and bool(folded(text)) for text in subject.citations)
     return (
-        CheckResult(PASS, f"{count} ≥ {minimum}")
+        CheckResult(PASS, f"{count} cited ≥ {minimum} required")
         if count >= minimum
-        else CheckResult(FAIL, f"{count} < {minimum}")
+        else CheckResult(FAIL, f"{count} cited < {minimum} required")
     )
 
 
@@ -136,7 +136,7 @@ def _check_format(name: Any, output: Any) -> CheckResult | None:
     if output is None:
         return _NO_OUTPUT
     if name in _TEXT_FORMATS and not isinstance(output, str):
-        return CheckResult(FAIL, f"{name} is a string")
+        return CheckResult(FAIL, f"{name} must be a string")
     return CheckResult(PASS, name)
 
 
@@ -214,8 +214,8 @@ def compare_budget(name: str, allowed: Decimal, subject: Subject) -> CheckResult
         no_metric = CheckResult(UNCHECKED, f"no metric says how many {name} were used")
         return no_metric if subject.phase == FINAL else None
     if spent > allowed:
-        return CheckResult(FAIL, f"{format_plain(spent)} > {format_plain(allowed)}")
-    return CheckResult(PASS, f"{format_plain(spent)} ≤ {format_plain(allowed)}")
+        return CheckResult(FAIL, f"{format_plain(spent)} used > {format_plain(allowed)} allowed")
+    return CheckResult(PASS, f"{format_plain(spent)} used ≤ {format_plain(allowed)} allowed")
 
 
 def budget_members(budget: Any) -> dict[str, Decimal]:

@@ -45,13 +45,19 @@ def _example(level: str = "consulted", text: str = "Ring Ana", tokens_in: int = 
     )
 
 
+PRESSURE = (
+    "the pressure 63 is above the threshold 50, so it had to be checked; the agent reports PASS;"
+    " the agent notes PASS: ours"
+)
+
+
 def test_the_example() -> None:
     evaluation = _example(text="Ring Ana on +372 5550 1234")
     assert [(c["principle"], c["status"], c["notes"]) for c in evaluation.checks] == [
-        ("systems_over_willpower", "PASS", "63 > 50"),
-        ("budget:tokens", "PASS", "815 ≤ 900"),
+        ("systems_over_willpower", "PASS", PRESSURE),
+        ("budget:tokens", "PASS", "815 used ≤ 900 allowed"),
         ("constraint:no_pii", "FAIL", "phone at /text"),
-        ("constraint:citations_required", "PASS", "1 ≥ 1"),
+        ("constraint:citations_required", "PASS", "1 cited ≥ 1 required"),
         (COURTEOUS, "UNCHECKED", "Keep it courteous"),
     ]
     assert evaluation.violations == [
@@ -169,12 +175,15 @@ def test_other_reported_failures_are_violations_of_medium_severity() -> None:
     assert final(level="instant", checks=checks).checks == []
 
 
+UNREPORTED = "the pressure 45 is above the threshold 40, and no check of it is reported"
+
+
 def test_learned_thresholds_come_first() -> None:
     context = {"pressure": {"systems_over_willpower": 45}}
     assert final(context=context).checks == []
     policy = {"thresholds": {"systems_over_willpower": 40.0}}
     (check,) = final(context=context, policy=policy).checks
-    assert (check["status"], check["notes"]) == ("UNCHECKED", "45 > 40, no finding reported")
+    assert (check["status"], check["notes"]) == ("UNCHECKED", UNREPORTED)
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -223,7 +232,7 @@ def test_of_two_checks_with_one_name_the_worse_stays() -> None:
     for texts in (("at most 5 tokens", "max 9 tokens"), ("max 9 tokens", "at most 5 tokens")):
         evaluation = final(*texts, metrics={"tokens": 7})
         assert statuses(evaluation) == {"constraint:max_tokens": "FAIL"}
-        assert evaluation.checks[0]["notes"] == "tokens 7 > 5"
+        assert evaluation.checks[0]["notes"] == "tokens 7 used > 5 allowed"
         assert len(evaluation.violations) == 1
 
 
@@ -328,3 +337,25 @@ def test_status_after(row: str) -> None:
         if status != reported:
             rule = "alignment_escalated" if alignment == "ESCALATE" else "alignment_refused"
         assert status_after(reported, alignment) == (status, rule)
+
+
+def test_an_agents_notes_stand_beside_the_services() -> None:
+    own = {"principle": "budget:tokens", "status": "PASS", "notes": "within what was agreed"}
+    facts: Any = {"budget": {"tokens": 1}, "metrics": {"tokens": 2}, "checks": [own]}
+    evaluation = final(**facts)
+    (check,) = evaluation.checks
+    service = "2 used > 1 allowed"
+    assert check["notes"] == f"{service}; the agent notes PASS: within what was agreed"
+    assert evaluation.steps[0]["notes"] == check["notes"]
+    assert evaluation.violations[0]["evidence"] == service
+    assert final(**{**facts, "checks": [{**own, "notes": None}]}).checks[0]["notes"] == service
+
+
+def test_a_cached_answers_checks_are_no_notes_of_an_agent() -> None:
+    stored = {"principle": "systems_over_willpower", "status": "PASS", "notes": "then"}
+    context = {"pressure": {"systems_over_willpower": 52}}
+    (check,) = final(context=context, checks=[stored], phase="cached").checks
+    assert check["notes"] == (
+        "the pressure 52 is above the threshold 50, so it had to be checked;"
+        " the stored answer has PASS"
+    )

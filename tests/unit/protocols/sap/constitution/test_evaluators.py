@@ -30,22 +30,28 @@ def test_the_least_number_of_citations(count: int, expected: str) -> None:
 
 
 BUDGETS: list[tuple[str, float, dict[str, Any], str, str]] = [
-    ("tokens", 900, {"tokensIn": 610, "tokensOut": 205}, "PASS", "815 ≤ 900"),
-    ("tokens", 900, {"tokensIn": 700, "tokensOut": 205}, "FAIL", "905 > 900"),
-    ("tokens", 900, {"tokens": 1, "tokensIn": 700, "tokensOut": 205}, "PASS", "1 ≤ 900"),
-    ("tokens", 900, {"tokensIn": 900}, "PASS", "900 ≤ 900"),
-    ("tokens", 900, {"tokensOut": 901, "tokensIn": "many"}, "FAIL", "901 > 900"),
-    ("tokens", 0.3, {"tokensIn": 0.1, "tokensOut": 0.2}, "PASS", "0.3 ≤ 0.3"),
+    ("tokens", 900, {"tokensIn": 610, "tokensOut": 205}, "PASS", "815 used ≤ 900 allowed"),
+    ("tokens", 900, {"tokensIn": 700, "tokensOut": 205}, "FAIL", "905 used > 900 allowed"),
+    (
+        "tokens",
+        900,
+        {"tokens": 1, "tokensIn": 700, "tokensOut": 205},
+        "PASS",
+        "1 used ≤ 900 allowed",
+    ),
+    ("tokens", 900, {"tokensIn": 900}, "PASS", "900 used ≤ 900 allowed"),
+    ("tokens", 900, {"tokensOut": 901, "tokensIn": "many"}, "FAIL", "901 used > 900 allowed"),
+    ("tokens", 0.3, {"tokensIn": 0.1, "tokensOut": 0.2}, "PASS", "0.3 used ≤ 0.3 allowed"),
     ("tokens", 900, {"tokens": True}, "UNCHECKED", ""),
     ("tokens", 900, {}, "UNCHECKED", ""),
-    ("seconds", 30, {"seconds": 30}, "PASS", "30 ≤ 30"),
-    ("seconds", 30, {"seconds": 31, "latencyMs": 1}, "FAIL", "31 > 30"),
-    ("seconds", 30, {"latencyMs": 30001, "durationMs": 1}, "FAIL", "30.001 > 30"),
-    ("seconds", 30, {"durationMs": 842}, "PASS", "0.842 ≤ 30"),
+    ("seconds", 30, {"seconds": 30}, "PASS", "30 used ≤ 30 allowed"),
+    ("seconds", 30, {"seconds": 31, "latencyMs": 1}, "FAIL", "31 used > 30 allowed"),
+    ("seconds", 30, {"latencyMs": 30001, "durationMs": 1}, "FAIL", "30.001 used > 30 allowed"),
+    ("seconds", 30, {"durationMs": 842}, "PASS", "0.842 used ≤ 30 allowed"),
     ("seconds", 30, {"duration": 842}, "UNCHECKED", ""),
-    ("euros", 2.5, {"euros": 2.51}, "FAIL", "2.51 > 2.5"),
+    ("euros", 2.5, {"euros": 2.51}, "FAIL", "2.51 used > 2.5 allowed"),
     ("euros", 2.5, {"cost": 1}, "UNCHECKED", ""),
-    ("euros", -1, {"euros": 0}, "FAIL", "0 > -1"),
+    ("euros", -1, {"euros": 0}, "FAIL", "0 used > -1 allowed"),
 ]
 
 
@@ -76,7 +82,7 @@ def test_a_budget_over_escalates_whatever_the_risk() -> None:
         )
         assert evaluation.alignment == "ESCALATE"
         assert evaluation.violations == [
-            {"principle": "budget:tokens", "severity": "high", "evidence": "2 > 1"}
+            {"principle": "budget:tokens", "severity": "high", "evidence": "2 used > 1 allowed"}
         ]
 
 
@@ -107,7 +113,7 @@ def test_budgets_of_an_operator(calls: Any, expected: str) -> None:
     fixed = constitution(entry("budget", "calls = 3, tokens = 1"))
     evaluation = final("this", by=fixed, metrics=metrics)
     assert statuses(evaluation) == {OWN: expected}
-    assert evaluation.checks[0]["notes"].startswith("tokens 1 ≤ 1, calls ")
+    assert evaluation.checks[0]["notes"].startswith("tokens 1 used ≤ 1 allowed, calls ")
 
 
 DENIED = constitution('[denylist]\nterms = ["Project  Heron", "c++", "STRASSE"]')
