@@ -24,11 +24,16 @@ Example:
 @click.command("validate", help=_HELP)
 @click.argument("kind", shell_complete=completing.kind)
 @click.argument("file", type=click.File("rb"), default="-")
+@click.option("--all", "shows_all", is_flag=True, help="Show every problem, not the first ones.")
 @text.options
 @click.pass_context
-def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:
-    answer = check(kind, file.read(), Settings.load())
+def command(ctx: click.Context, kind: str, file: BinaryIO, shows_all: bool) -> None:
+    whole = check_all(kind, file.read(), Settings.load())
+    answer = whole if shows_all else _first(kind, whole)
     text.show(answer, _show)
+    left = len(whole["errors"]) - len(answer["errors"])
+    if left:
+        common.echo(f"{left} more with --all", err=True)
     if not answer["valid"]:
         ctx.exit(1)
 
@@ -45,6 +50,19 @@ def _show(answer: dict[str, Any], page: text.Page) -> None:
 
 
 def check(kind: str, body: bytes, settings: Settings) -> dict[str, Any]:
+    """Return whether an envelope is valid, and the problems that the edges report."""
+    return _first(kind, check_all(kind, body, settings))
+
+
+def _first(kind: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with no more problems than the edges report of that kind."""
+    from streams.ingress.kinds import kind_of
+
+    return {**answer, "errors": answer["errors"][: kind_of(kind).max_problems]}
+
+
+def check_all(kind: str, body: bytes, settings: Settings) -> dict[str, Any]:
+    """Return whether an envelope is valid, and all its problems, the deciding one first."""
     from schemas import ShapeError
     from streams.ingress.kinds import kind_of
     from streams.processing import ingress
@@ -58,5 +76,5 @@ def check(kind: str, body: bytes, settings: Settings) -> dict[str, Any]:
         except ShapeError as exc:
             problems = [exc.problem]
     if not problems:
-        _, problems = ingress.check(envelope_type, value, common.now_ms(), settings)
+        _, problems = ingress.check_all(envelope_type, value, common.now_ms(), settings)
     return {"valid": not problems, "errors": [problem._asdict() for problem in problems]}

@@ -73,9 +73,17 @@ def prepare_unchanged(value: Any, now_ms: int) -> Prepared:
 def check(
     kind: EnvelopeType, value: Any, now_ms: int, settings: ServiceSettings
 ) -> tuple[Prepared, list[Problem]]:
-    """Return the value as the edge would produce it, and the first problems."""
+    """Return the value as the edge would produce it, and as many problems as its kind reports."""
+    prepared, problems = check_all(kind, value, now_ms, settings)
+    return prepared, problems[: kind.max_problems]
+
+
+def check_all(
+    kind: EnvelopeType, value: Any, now_ms: int, settings: ServiceSettings
+) -> tuple[Prepared, list[Problem]]:
+    """Return the value as the edge would produce it, and all its problems."""
     if not kind.text_rule and has_lone_surrogate(value):
         message = "The text is not I-JSON: a string has a lone surrogate."
         return Prepared(value), [Problem("json_invalid", "", message)]
     prepared = kind.prepare(value, now_ms)
-    return prepared, kind.problems(prepared.value, settings)[: kind.max_problems]
+    return prepared, kind.problems(prepared.value, settings)

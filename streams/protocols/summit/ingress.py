@@ -12,6 +12,8 @@ from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_uncha
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 MAX_ERRORS = 1000
+MAX_REPLY_ERRORS = 1
+"""One mistake in a reply breaks more rules: a wrong name is also a missing member."""
 
 
 def _envelope_type(
@@ -19,13 +21,14 @@ def _envelope_type(
     check: Callable[[Any], list[Problem]],
     form: Callable[[Any], Any] = lambda value: value,
     other_text: Callable[[bytes], Any] | None = None,
+    max_problems: int = MAX_ERRORS,
 ) -> EnvelopeType:
     """Return an envelope type of Summit: no members are filled in, and unknown ones are refused."""
     return EnvelopeType(
         f"summit.{name}",
         prepare_unchanged,
         lambda value, _: check(value),
-        MAX_ERRORS,
+        max_problems,
         not_json=rules.JSON_PARSE.code,
         form=form,
         not_ijson=rules.JSON_INVALID.code,
@@ -37,7 +40,7 @@ MANIFEST = _envelope_type(
     "manifest", summit.check_manifest, summit.manifest_form, summit.read_manifest
 )
 CALL = _envelope_type("call", summit.check_call)
-REPLY = _envelope_type("reply", summit.check_reply)
+REPLY = _envelope_type("reply", summit.check_reply, max_problems=MAX_REPLY_ERRORS)
 KINDS = (MANIFEST, CALL, REPLY)
 EDGES = (
     IngressTopic(SUMMIT_MANIFESTS, MANIFEST),

@@ -20,6 +20,7 @@ from streams import cli
 from streams.cli import main, up
 from streams.cli.commands import ALIASES, COMMANDS, OLD, SECTIONS
 from tests.unit.envelopes import idea, transition
+from tests.unit.protocols.summit.queries.stage import result as reply_to
 
 EXPLAIN = ["packet-explain", "--session-id", "s1", "--packet-id", "x"]
 EXAMPLE = re.compile(r"^ *(headrace .+)$", re.MULTILINE)
@@ -250,6 +251,26 @@ def test_what_is_wrong_with_an_envelope() -> None:
     assert answer["valid"] is False
     (error,) = answer["errors"]
     assert (error["rule"], error["path"]) == ("number_range", "/confidence")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "path", "others"),
+    [
+        ({"metrics": ..., "metric": {"tokens": 0, "cost_usd": 0}}, "/metric", ["metrics.missing"]),
+        ({"metrics": {"token": 0, "cost_usd": 0}}, "/metrics/token", ["metrics.value"]),
+        ({"kind": "progress"}, "/output", []),
+        ({"replyId": 5}, "/replyId", []),
+    ],
+)
+def test_one_mistake_in_a_reply_is_one_error(mistake: Any, path: str, others: list[str]) -> None:
+    whole = {**reply_to("r-1"), **mistake}
+    reply = {name: member for name, member in whole.items() if member is not ...}
+    result = run("validate", "summit.reply", stdin=reply)
+    (error,) = json.loads(result.stdout)["errors"]
+    assert (result.exit_code, error["rule"], error["path"]) == (1, "reply.shape", path)
+    assert ("more with --all" in result.stderr) == bool(others)
+    every = json.loads(run("validate", "summit.reply", "--all", stdin=reply).stdout)["errors"]
+    assert [each["rule"] for each in every] == ["reply.shape", *others]
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"a": 1, "a": 2}', "NaN"])

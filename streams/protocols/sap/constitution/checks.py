@@ -142,8 +142,10 @@ class Tally:
 
     def _joined_notes(self, name: str, notes: str) -> str:
         """Return the service's notes and, behind them, those of the agent's check of that name."""
-        own = self._agent_notes.get(name)
-        return notes if own is None else f"{notes}; the agent notes {own}"[:MAX_NOTES]
+        agent_notes = self._agent_notes.get(name)
+        if agent_notes is None:
+            return notes
+        return f"{notes}; the agent notes {agent_notes}"[:MAX_NOTES]
 
     def count_reported(self, step: int, principle: str, severity: str, vote: str) -> None:
         """Count a violation that the agent itself reports."""

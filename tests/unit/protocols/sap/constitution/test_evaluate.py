@@ -340,15 +340,15 @@ def test_status_after(row: str) -> None:
 
 
 def test_an_agents_notes_stand_beside_the_services() -> None:
-    own = {"principle": "budget:tokens", "status": "PASS", "notes": "within what was agreed"}
-    facts: Any = {"budget": {"tokens": 1}, "metrics": {"tokens": 2}, "checks": [own]}
+    agent_check = {"principle": "budget:tokens", "status": "PASS", "notes": "within what was agreed"}
+    facts: Any = {"budget": {"tokens": 1}, "metrics": {"tokens": 2}, "checks": [agent_check]}
     evaluation = final(**facts)
     (check,) = evaluation.checks
     service = "2 used > 1 allowed"
     assert check["notes"] == f"{service}; the agent notes PASS: within what was agreed"
     assert evaluation.steps[0]["notes"] == check["notes"]
     assert evaluation.violations[0]["evidence"] == service
-    assert final(**{**facts, "checks": [{**own, "notes": None}]}).checks[0]["notes"] == service
+    assert final(**{**facts, "checks": [{**agent_check, "notes": None}]}).checks[0]["notes"] == service
 
 
 def test_a_cached_answers_checks_are_no_notes_of_an_agent() -> None:
