@@ -2,6 +2,7 @@
 # demo      set up, then run the main job
 # test      the quick tests, in ten minutes      test-all  every test, in an hour (TIER=chaos: one tier)
 # check     lint, types, layers, docs            bench     headrace beside its peers
+# coverage  the lines of code that tests run, as a result for the page of evidence
 # browser   install Chromium for the tests of the console, where that is allowed
 # console   build the page of the console, with Node      console-check  compare it with its sources
 # lock      pin the requirements anew            clean     remove what was built, but not the state
@@ -24,7 +25,7 @@ PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: setup demo test test-all check audit bench browser console console-check lock clean
+.PHONY: setup demo test test-all check audit bench coverage browser console console-check lock clean
 ifneq ($(shell $(BIN)/python -c '$(WHICH)' 2>/dev/null),$(shell $(PYTHON) -c '$(WHICH)' 2>/dev/null))
 .PHONY: $(READY)
 endif
@@ -98,6 +99,9 @@ console-check: setup
 
 bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench
+
+coverage: setup
+	@exec $(BIN)/python -m bench.coverage $(if $(TESTS),--tests $(TESTS))
 
 $(PEERS)/.ready: bench/peers.txt
 	@$(BIN)/python -m venv --clear $(PEERS) && $(PEERS)/bin/python -m pip install --quiet \

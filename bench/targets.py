@@ -89,6 +89,38 @@ TARGETS = (
     Target("records/s that a view applies", "view_apply", of("per_s", run="ideas: all"), 50_000.0),
     Target("small rows/s restored by one worker", "restore_rows", of("rows_per_s"), 150_000.0),
     Target("a worker's memory at rest, MB", "memory", of("rss_mb", run="at rest"), 250.0, True),
+    Target(
+        "valid JSON Schemas of ASAP's models, %",
+        "coverage",
+        of("percent", run="JSON Schemas of ASAP"),
+        100.0,
+    ),
+    Target(
+        "lines of the ASAP packages that tests run, %",
+        "coverage",
+        of("percent", run="the ASAP packages"),
+        90.0,
+    ),
+    Target(
+        "lines of the whole product that tests run, %",
+        "coverage",
+        of("percent", run="the whole product"),
+        85.0,
+    ),
+    Target(
+        "a round trip of ASAP in process, p99 ms",
+        "asap",
+        of("p99_ms", run="in process, one client"),
+        50.0,
+        True,
+    ),
+    Target(
+        "the same through the log, p50 ms",
+        "asap",
+        of("p50_ms", run="on the log, one client"),
+        50.0,
+        True,
+    ),
 )
 HEAD = ("", "aim", "measured", "reached")
 
