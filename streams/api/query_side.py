@@ -11,7 +11,7 @@ from streams.api.filling import Filling
 from streams.api.lines import LineOf
 from streams.api.problems import Response
 from streams.api.route import Route
-from streams.api.things import ThingQuery
+from streams.api.things import OutcomeQuery, ThingQuery
 from streams.engine.records import Output, Record
 from streams.settings.service import ServiceSettings
 from streams.views.projection import Apply
@@ -73,6 +73,7 @@ class QuerySide:
     lines: one line of text for a record, by topic name; `tail` and `play` print them.
     live_tail: the topic that clients follow live; one protocol has it.
     things: how the things of its nodes are read, by kind, such as `apc:packet`.
+    outcomes: how the outcome of those things is read that clients may wait for, by kind.
     endpoints, play: servers of the protocol beside the routes, in the gateway and in `play`.
     verdicts: by topic name, how the facts of that topic say their verdicts, or how its commands
     say who sent them.
@@ -91,6 +92,7 @@ class QuerySide:
     lines: Mapping[str, LineOf] = field(default_factory=dict)
     live_tail: LiveTail | None = None
     things: Mapping[str, ThingQuery] = field(default_factory=dict)
+    outcomes: Mapping[str, OutcomeQuery] = field(default_factory=dict)
     endpoints: Endpoints | None = None
     play: PlayServer | None = None
     verdicts: Mapping[str, FactReading | SenderReading] = field(default_factory=dict)

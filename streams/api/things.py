@@ -134,6 +134,18 @@ class ThingQuery:
     past: Callable[[AsOfQuery], Rows] | None = field(default=None)
 
 
+class OutcomeQuery(NamedTuple):
+    """The outcome of things of one kind, for those who wait for it.
+
+    row: the key of the view's row that is written with the end.  read: None before the end.
+    success: the state of a thing that ended well.
+    """
+
+    row: Callable[[Ids], bytes]
+    read: Callable[[ReadOnlyStore, Ids], Json | None]
+    success: str
+
+
 def iso_or_none(ms: int | None) -> str | None:
     return None if ms is None else iso_ms(ms)
 

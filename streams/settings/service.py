@@ -111,6 +111,12 @@ class ServiceSettings:
         None,
         "origins, separated by commas, of further web pages that may ask /mcp",
     )
+    mcp_poll_ms: int = number(
+        "MCP_POLL_MS", 1000, "milliseconds until MCP clients poll for events again", 10, 60_000
+    )
+    mcp_scan: int = number(
+        "MCP_SCAN", 10_000, "records that one poll for MCP events reads at most", 1, 1_000_000
+    )
     mcp_max_result_bytes: int = number(
         "MCP_MAX_RESULT_BYTES", 262_144, "largest result of an MCP tool, in bytes", 4096, 1 << 24
     )

@@ -13,26 +13,26 @@ from typing import Any
 
 import orjson
 
-from schemas import canonical
-from streams.doors.mcp.wire import unknown
+from schemas import canonical_json
+from streams.doors.mcp.results import refused
 
 Offsets = Mapping[str, list[int]]
 """By topic without prefix, the next offset of each partition."""
 _BEGINNING = "c1."
 _MOST_CHARACTERS = 16_384
-_MOST_OFFSET = 1 << 62
+_MOST_OFFSET = 1 << 53
 
 
 def write_cursor(name: str, offsets: Offsets) -> str:
     """Return the cursor of an event type at these offsets."""
-    text = canonical({"n": name, "o": dict(offsets)})
+    text = canonical_json({"n": name, "o": dict(offsets)})
     return _BEGINNING + base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def parse_cursor(cursor: str, name: str, partitions: Mapping[str, int]) -> dict[str, list[int]]:
     """Return the offsets of a cursor.
 
-    partitions: the number of partitions of each topic.  Raises MCPError for a cursor of another
+    partitions: the number of partitions of each topic.  Raises ToolRefused for a cursor of another
     type, of other topics or of another number of partitions.
     """
     value = _decode(cursor)
@@ -42,7 +42,8 @@ def parse_cursor(cursor: str, name: str, partitions: Mapping[str, int]) -> dict[
         ):
             if all(_is_vector(offsets[topic], count) for topic, count in partitions.items()):
                 return offsets
-    raise unknown("event_cursor", f"the cursor is none of {name} with these arguments")
+    detail = f"the cursor is none of {name} with these arguments"
+    raise refused(400, detail, "event_cursor", "/cursor")
 
 
 def _decode(cursor: str) -> Any:

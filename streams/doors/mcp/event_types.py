@@ -135,7 +135,7 @@ def check_agent(kind: EventType, arguments: Arguments, caller: Caller | None) ->
     if agent is None or caller is None or caller.is_operator or agent == caller.principal:
         return
     detail = f"the token of {caller.principal} does not read the messages of {agent}"
-    raise refused(403, detail, "role_missing", "/agent")
+    raise refused(403, detail, "event_forbidden", "/arguments/agent")
 
 
 _OPTIONAL_TEXT = {"type": "string", "minLength": 1, "maxLength": 512}

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from streams.access.callers import Role
 from streams.api.problems import error_response
 from streams.api.route import Produce, Refused
+from streams.api.things import OutcomeQuery
 from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.reading import node_link
 from streams.doors.mcp.records import errors_of, find_verdict, has_dead_letter, read_record
-from streams.doors.mcp.results import Json, ToolRefused, refused_by, tool_result
+from streams.doors.mcp.results import META, Json, ToolRefused, refused_by, tool_result
 from streams.doors.mcp.rules import meaning_of
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, position
 from streams.errors import Forbidden, HeadraceError, ViewNotReady
+from streams.gateway.await_row import await_row
 from streams.gateway.caller import get_caller
 from streams.gateway.endpoints import require_broker, send_records
+from streams.protocols.queries import QUERIES
 from streams.routes.produce import sending_of
 from streams.routes.table import INPUTS, ROUTES
+from streams.routes.thing_kinds import KINDS
 from streams.views.parse import parse_position
 from streams.views.positions import ViewBehind
 from streams.views.service.verdicts import ACCEPTED, REJECTED
 from topology.declarations import Topic
+from topology.lineage import kind_of
 
 TOPICS: Mapping[str, Topic] = {topic.name: topic for topic in INPUTS}
 """The command topics that the gateway writes, by name."""
@@ -34,6 +40,17 @@ _ACTIONS: Mapping[Topic, Produce] = {
 """The ways in which their routes accept envelopes; other topics take theirs as they are."""
 PENDING, DEAD_LETTER = "pending", "dead_letter"
 _REFUSED = (REJECTED, DEAD_LETTER)
+MOST_WAIT_S = 60.0
+OUTCOMES: Mapping[str, OutcomeQuery] = {
+    kind: query for side in QUERIES for kind, query in side.outcomes.items()
+}
+"""How the outcome of a thing is read, by the kinds of things that have one."""
+_IN_META = {
+    "taskId": f"{META}task-id",
+    "correlationId": f"{META}correlation-id",
+    "retryAfterMs": f"{META}retry-after-ms",
+}
+"""The members of verdicts that `_meta` repeats, for hosts that keep it from the model."""
 _EMPTY: Json = {
     "position": None,
     "verdict": None,
@@ -48,6 +65,16 @@ _EMPTY: Json = {
     "ended": None,
     "outcome": None,
 }
+
+
+class Deadline:
+    """The moment at which a call has waited long enough.  seconds: from now."""
+
+    def __init__(self, seconds: float) -> None:
+        self._at = time.monotonic() + seconds
+
+    def left_s(self) -> float:
+        return max(0.0, self._at - time.monotonic())
 
 
 class Ruling(NamedTuple):
@@ -68,9 +95,13 @@ async def send(call: ToolCall) -> Json:
     cause = await produce(door, TOPICS[arguments["topic"]], arguments["envelope"], call.meta)
     sent = {**_EMPTY, "position": door.short(cause)}
     if arguments["wait"] == "none":
-        return tool_result(sent, meta={"dev.headrace/position": sent["position"]})
-    ruling = await await_ruling(door, cause, arguments["wait_s"])
-    return await describe(door, sent, ruling)
+        return tool_result(sent, meta=_meta(sent, None))
+    deadline = Deadline(min(arguments["wait_s"], MOST_WAIT_S))
+    ruling = await await_ruling(door, cause, deadline.left_s())
+    outcome = None
+    if arguments["wait"] == "outcome" and ruling is not None and ruling.verdict not in _REFUSED:
+        outcome = await await_outcome(door, ruling.node, deadline.left_s())
+    return await describe(door, sent, ruling, outcome)
 
 
 async def produce(door: Door, topic: Topic, envelope: Any, meta: Mapping[str, Any]) -> str:
@@ -114,7 +145,21 @@ async def await_ruling(door: Door, cause: str, seconds: float) -> Ruling | None:
     return Ruling(*(judgement[name] for name in names))
 
 
-async def describe(door: Door, sent: Json, ruling: Ruling | None) -> Json:
+async def await_outcome(door: Door, node: str | None, seconds: float) -> Json | None:
+    """Return the outcome of a thing, None if it has none in time, or if its kind has none."""
+    kind = "" if node is None else kind_of(node)
+    query = OUTCOMES.get(kind)
+    if node is None or query is None:
+        return None
+    with door.gateway.view.reader() as reads:
+        (ids,) = KINDS[kind].find(reads, node.removeprefix(f"{kind}:"), None)
+    row = query.row(ids)
+    return await await_row(door.gateway, row, lambda view: query.read(view, ids), seconds)
+
+
+async def describe(
+    door: Door, sent: Json, ruling: Ruling | None, outcome: Json | None = None
+) -> Json:
     """Return the result for what was sent and decided so far."""
     if ruling is None:
         return tool_result({**sent, "verdict": PENDING}, meta=_meta(sent, None))
@@ -134,10 +179,12 @@ async def describe(door: Door, sent: Json, ruling: Ruling | None) -> Json:
         "node": ruling.node,
         "state": state,
         "ended": ended,
+        "outcome": outcome,
     }
+    failed = outcome is not None and state != OUTCOMES[kind_of(ruling.node or "")].success
     return tool_result(
         described,
-        is_error=ruling.verdict in _REFUSED,
+        is_error=failed or ruling.verdict in _REFUSED,
         links=[] if ruling.node is None else [node_link(ruling.node)],
         meta=_meta(sent, described["fact"]),
     )
@@ -155,5 +202,12 @@ async def _standing(door: Door, node: str | None) -> tuple[str | None, bool | No
 
 
 def _meta(sent: Json, fact: Json | None) -> Json:
-    meta: Json = {"dev.headrace/position": sent["position"]}
-    return meta if fact is None else {**meta, "dev.headrace/fact": fact["position"]}
+    """Return where the record and its verdict are, and the ids of the task as they were sent."""
+    meta: Json = {f"{META}position": sent["position"]}
+    if fact is None:
+        return meta
+    value = fact["value"] if isinstance(fact["value"], dict) else {}
+    ids = {
+        name: value[member] for member, name in _IN_META.items() if value.get(member) is not None
+    }
+    return {**meta, f"{META}fact": fact["position"], **ids}

@@ -8,15 +8,14 @@ from typing import Any, TypeVar
 
 import mcp.types as types
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPError
 
-from streams.doors.mcp import completing, prompts, resources
+from streams.doors.mcp import completing, events, prompts, resources
 from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.results import META, Json, ToolRefused, bounded, refusal_result
 from streams.doors.mcp.tools import BY_NAME, TOOLS, Tool
-from streams.doors.mcp.wire import unknown
+from streams.doors.mcp.wire import refusal_error, unknown
 from streams.gateway.caller import get_caller
 
 T = TypeVar("T")
@@ -48,7 +47,7 @@ _MOST_LAG = 1000
 def make_server(door: Door) -> Server[Any]:
     """Return the server; it holds nothing between requests."""
     methods = _Methods(door)
-    return Server(
+    server: Server[Any] = Server(
         "headrace",
         version=version("headrace"),
         title="headrace",
@@ -64,6 +63,22 @@ def make_server(door: Door) -> Server[Any]:
         on_get_prompt=methods.get_prompt,
         on_completion=methods.complete,
     )
+    server.extensions = {events.EXTENSION: {}}
+    server.middleware.append(_show_events)
+    server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
+    server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
+    return server
+
+
+async def _show_events(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Add the capability for clients that do not look among the extensions."""
+    result = await call_next(ctx)
+    if ctx.method not in ("initialize", "server/discover") or not isinstance(result, dict):
+        return result
+    capabilities = {**result["capabilities"], "events": events.CAPABILITY}
+    if ctx.method == "initialize":  # extensions came with the version after
+        capabilities.pop("extensions", None)
+    return {**result, "capabilities": capabilities}
 
 
 class _Methods:
@@ -100,6 +115,13 @@ class _Methods:
         if lag <= _MOST_LAG or not tool.annotations["readOnlyHint"]:
             return result
         return {**result, "_meta": {**result.get("_meta", {}), f"{META}lag": lag}}
+
+    async def list_events(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
+        _check_cursor(params)
+        return events.list_events()
+
+    async def poll_events(self, ctx: Context, params: events.PollParams) -> Json:
+        return await events.answer_poll(self._door, params)
 
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -212,7 +234,4 @@ async def _or_error(reading: Awaitable[T], **more: Any) -> T:
     try:
         return await reading
     except ToolRefused as exc:
-        rule, detail = exc.body.get("rule") or "resource_unknown", str(exc.body.get("detail"))
-        raise MCPError(
-            types.INVALID_PARAMS, detail, {"rule": rule, "detail": detail, **more}
-        ) from exc
+        raise refusal_error(exc, **more) from exc

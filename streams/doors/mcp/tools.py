@@ -10,9 +10,10 @@ from jsonschema_rs import Draft202012Validator
 
 from schemas.problems import pointer
 from streams.access.callers import Caller, Role
-from streams.doors.mcp import explaining, reading, sending, simulating
+from streams.doors.mcp import events, explaining, reading, sending, simulating
 from streams.doors.mcp import schemas as s
 from streams.doors.mcp.door import ToolCall
+from streams.doors.mcp.event_types import TYPES
 from streams.doors.mcp.results import Json, refused
 from streams.ingress.kinds import KINDS
 
@@ -79,8 +80,8 @@ TOOLS: tuple[Tool, ...] = (
                 "envelope": s.described(s.OBJECT, "The envelope in the protocol's JSON."),
                 "wait": s.described(
                     s.TEXT,
-                    "What to wait for: the verdict, or nothing.",
-                    enum=["verdict", "none"],
+                    "What to wait for: the verdict, the outcome of a task or run, or nothing.",
+                    enum=["verdict", "outcome", "none"],
                     default="verdict",
                 ),
                 "wait_s": s.described(_WAIT_S, "How many seconds to wait, at most 60."),
@@ -152,6 +153,34 @@ TOOLS: tuple[Tool, ...] = (
         ),
         s.closed({"status": {"type": "integer"}, "body": s.ANY}),
         reading.run_query,
+    ),
+    Tool(
+        "events",
+        "Poll for events",
+        "Returns what happened on the log since a cursor: rtes.event, fact, verdict, inbox"
+        " (messages to an agent) and dead_letter. Without a cursor it returns that of now; keep the"
+        " cursor of each answer, and a later poll goes on at exactly the next event.",
+        Role.READER,
+        s.closed(
+            {
+                "name": s.described(s.TEXT, "The type.", enum=[each.name for each in TYPES]),
+                "arguments": s.described(s.OBJECT, "Filters of the type.", default={}),
+                "cursor": s.described(s.TEXT, "Of the last answer.", maxLength=16_384),
+                "maxEvents": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20},
+                "wait_s": s.described({**_WAIT_S, "default": 0}, "Seconds to wait for an event."),
+            },
+            optional=("cursor",),
+        ),
+        s.closed(
+            {
+                "events": s.OBJECTS,
+                "cursor": s.TEXT,
+                "truncated": {"type": "boolean"},
+                "hasMore": {"type": "boolean"},
+                "nextPollMs": {"type": "integer"},
+            }
+        ),
+        events.run_tool,
     ),
     Tool(
         "receipt",

@@ -8,10 +8,18 @@ from typing import Any
 from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.query_side import PlayContext, QuerySide
+from streams.api.things import OutcomeQuery
 from streams.protocols.asap import routes
 from streams.protocols.asap.filling import FILLING
 from streams.protocols.asap.lines import LINES
-from streams.protocols.asap.queries.rows import FOLLOWED, ROW, TASK_WORK, verdict_key
+from streams.protocols.asap.queries import tasks
+from streams.protocols.asap.queries.rows import (
+    FOLLOWED,
+    ROW,
+    TASK_WORK,
+    task_row_key,
+    verdict_key,
+)
 from streams.protocols.asap.things import THINGS
 from streams.protocols.asap.verdicts import VERDICT_FACTS
 from streams.views.keys import key
@@ -52,6 +60,13 @@ ASAP = QuerySide(
     responses=_responses,
     description=_description,
     things=THINGS,
+    outcomes={
+        "asap:task": OutcomeQuery(
+            lambda ids: task_row_key(ids["id"]),
+            lambda view, ids: tasks.end_of(view, ids["id"]),
+            "completed",
+        )
+    },
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(TASK_WORK,),

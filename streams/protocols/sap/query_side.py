@@ -7,9 +7,11 @@ from typing import Any
 
 from streams.api.description import Description
 from streams.api.query_side import QuerySide
+from streams.api.things import OutcomeQuery
 from streams.protocols.sap import routes
 from streams.protocols.sap.lines import LINES
-from streams.protocols.sap.queries.rows import FOLLOWED, TASK_WORK
+from streams.protocols.sap.queries import tasks
+from streams.protocols.sap.queries.rows import FOLLOWED, TASK_WORK, end_key
 from streams.protocols.sap.things import THINGS
 from streams.protocols.sap.verdicts import VERDICT_FACTS, cache_figures
 from streams.views.keys import key
@@ -35,6 +37,13 @@ SAP = QuerySide(
     responses=_responses,
     description=_description,
     things=THINGS,
+    outcomes={
+        "sap:task": OutcomeQuery(
+            lambda ids: end_key(ids["taskId"]),
+            lambda view, ids: tasks.end_of(view, ids["taskId"]),
+            "SUCCEEDED",
+        )
+    },
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(TASK_WORK,),

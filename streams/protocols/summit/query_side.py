@@ -8,8 +8,10 @@ from typing import Any
 from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.query_side import PlayContext, QuerySide
+from streams.api.things import OutcomeQuery
 from streams.protocols.summit import routes
 from streams.protocols.summit.lines import LINES
+from streams.protocols.summit.queries import runs
 from streams.protocols.summit.queries.rows import FOLLOWED, OF_RUN, RUN_WORK
 from streams.protocols.summit.things import THINGS
 from streams.protocols.summit.verdicts import VERDICT_FACTS
@@ -49,6 +51,13 @@ SUMMIT = QuerySide(
     responses=_responses,
     description=_description,
     things=THINGS,
+    outcomes={
+        "summit:run": OutcomeQuery(
+            lambda ids: runs.end_row(ids["runId"]),
+            lambda view, ids: runs.result(view, ids["runId"]),
+            "completed",
+        )
+    },
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(RUN_WORK,),

@@ -20,6 +20,7 @@ from streams.views.query_params import CURSOR, Parameter, limit, one_of
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
 from topology.asap import ASAP_EVENTS, ASAP_MANIFESTS, ASAP_TASKS
+from topology.machines.asap_task import MACHINE
 
 PAGED = (limit(100, 1000), CURSOR)
 
@@ -126,6 +127,18 @@ def _response(view: ReadOnlyStore, task_id: str) -> Json | None:
     (fact,) = view.get_many([fact_key]) if fact_key is not None else (None,)
     response: Json | None = None if fact is None else json_of(ASAP_EVENTS, fact)["envelope"]
     return response
+
+
+def end_of(view: ReadOnlyStore, id: str) -> Json | None:
+    """Return the TaskResponse of a task that has ended, or its end without one; None before."""
+    row = task_of(view, id)
+    if row is None or row["status"] not in MACHINE.terminal:
+        return None
+    response = row["response"] or _response(view, row["task_id"])
+    if response is None:
+        return {"task_id": row["task_id"], "status": row["status"]}
+    payload: Json = response["payload"]
+    return payload
 
 
 def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:

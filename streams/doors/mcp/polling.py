@@ -1,0 +1,181 @@
+"""Polls: the matching records between a cursor and the end of the log, each once and in order."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from schemas.formats import iso_ms
+from streams.doors.mcp.cursors import parse_cursor, write_cursor
+from streams.doors.mcp.event_types import Arguments, EventType
+from streams.doors.mcp.results import Json
+from streams.engine.log import Log
+from streams.engine.records import Record, TopicPartition
+from streams.gateway.context import Gateway
+from topology.declarations import Topic
+
+SECONDS = 1.0
+"""How long one poll reads."""
+_POLL_S = 0.05
+Positions = dict[TopicPartition, int]
+
+
+class Polled(NamedTuple):
+    """The events of a poll.  has_more: it stopped before the end that the log had."""
+
+    events: list[Json]
+    cursor: str
+    truncated: bool
+    has_more: bool
+
+    def to_json(self, next_poll_ms: int) -> Json:
+        return {
+            "events": self.events,
+            "cursor": self.cursor,
+            "truncated": self.truncated,
+            "hasMore": self.has_more,
+            "nextPollMs": next_poll_ms,
+        }
+
+
+class Source(NamedTuple):
+    """The partitions that an event type rests on.
+
+    topics: by full name.  starts, ends: of each partition, when the poll began.
+    """
+
+    topics: Mapping[str, Topic]
+    starts: Mapping[TopicPartition, int]
+    ends: Mapping[TopicPartition, int]
+
+    @property
+    def partitions(self) -> dict[str, int]:
+        """Return the number of partitions of each topic, without prefix."""
+        counts = dict.fromkeys((topic.name for topic in self.topics.values()), 0)
+        for tp in self.starts:
+            counts[self.topics[tp.topic].name] += 1
+        return counts
+
+
+def open_source(log: Log, prefix: str, kind: EventType, arguments: Arguments) -> Source:
+    topics = {prefix + topic.name: topic for topic in kind.rests_on(arguments)}
+    infos = log.topics()
+    tps = [
+        TopicPartition(name, number)
+        for name in topics
+        for number in range(infos[name].partitions if name in infos else 0)
+    ]
+    return Source(topics, log.starts(tps), log.ends(tps))
+
+
+def poll(
+    gateway: Gateway,
+    kind: EventType,
+    arguments: Arguments,
+    cursor: str | None,
+    limit: int,
+    oldest_ms: int | None = None,
+) -> Polled:
+    """Return at most `limit` events from a cursor on; without one, none, and the cursor of now.
+
+    oldest_ms: events before this time are left out; without a cursor, the log is read from there.
+    Raises ToolRefused for a cursor that is none, BrokerUnavailable, ViewNotReady.
+    """
+    settings = gateway.settings
+    source = open_source(gateway.log, settings.prefix, kind, arguments)
+    if cursor is None and oldest_ms is None:
+        return Polled([], _cursor(kind, source, source.ends), False, False)
+    positions, truncated = _begin(kind, source, cursor)
+    events: list[Json] = []
+    with gateway.view.reader() as view:
+        for record, place in _read(gateway.log, source, positions, settings.mcp_scan):
+            if len(events) == limit:
+                break
+            positions[TopicPartition(record.topic, record.partition)] = place
+            topic = source.topics[record.topic]
+            position = f"{topic.name}/{record.partition}/{record.offset}"
+            if oldest_ms is not None and record.timestamp < oldest_ms:
+                truncated = truncated or cursor is not None
+                continue
+            data = kind.show(topic, record, position, arguments, view)
+            if data is not None:
+                events.append(_event(kind, record, position, data))
+    has_more = any(positions[tp] < end for tp, end in source.ends.items())
+    return Polled(events, _cursor(kind, source, positions), truncated, has_more)
+
+
+def _begin(kind: EventType, source: Source, cursor: str | None) -> tuple[Positions, bool]:
+    """Return where a cursor goes on, and whether records between are gone."""
+    if cursor is None:
+        return dict(source.starts), False
+    offsets = parse_cursor(cursor, kind.name, source.partitions)
+    positions: Positions = {}
+    truncated = False
+    for tp, start in source.starts.items():
+        offset = offsets[source.topics[tp.topic].name][tp.partition]
+        position = start if offset < start else min(offset, source.ends[tp])
+        truncated = truncated or position != offset
+        positions[tp] = position
+    return positions, truncated
+
+
+def _read(
+    log: Log, source: Source, positions: Positions, limit: int
+) -> Iterator[tuple[Record, int]]:
+    """Yield the records up to the ends, by time among partitions, with the offset behind each.
+
+    Behind the last record of a partition come what is no record, markers and what was aborted.
+    """
+    unread = {tp: at for tp, at in positions.items() if at < source.ends[tp]}
+    if not unread:
+        return
+    queues: dict[TopicPartition, deque[Record]] = {tp: deque() for tp in unread}
+    deadline, count = time.monotonic() + SECONDS, 0
+    with log.reader(unread) as reader:
+        while count < limit and time.monotonic() < deadline:
+            for record in reader.poll(_POLL_S, limit - count):
+                tp = TopicPartition(record.topic, record.partition)
+                if record.offset < source.ends[tp]:
+                    queues[tp].append(record)
+                    count += 1
+            if all(reader.position(tp) >= source.ends[tp] for tp in unread):
+                break
+        behind = {tp: min(reader.position(tp), source.ends[tp]) for tp in unread}
+    for tp, queue in queues.items():
+        if not queue:
+            positions[tp] = behind[tp]
+    yield from _merge(queues, behind)
+
+
+def _merge(
+    queues: Mapping[TopicPartition, deque[Record]], behind: Mapping[TopicPartition, int]
+) -> Iterator[tuple[Record, int]]:
+    """Yield records by append time, topic and partition; in a partition by offset."""
+    heads = [(queue[0].timestamp, tp) for tp, queue in queues.items() if queue]
+    heapq.heapify(heads)
+    while heads:
+        _, tp = heapq.heappop(heads)
+        queue = queues[tp]
+        record = queue.popleft()
+        yield record, record.offset + 1 if queue else behind[tp]
+        if queue:
+            heapq.heappush(heads, (queue[0].timestamp, tp))
+
+
+def _event(kind: EventType, record: Record, position: str, data: Json) -> Json:
+    return {
+        "eventId": position,
+        "name": kind.name,
+        "timestamp": iso_ms(record.timestamp),
+        "data": data,
+    }
+
+
+def _cursor(kind: EventType, source: Source, positions: Mapping[TopicPartition, int]) -> str:
+    offsets: dict[str, list[int]] = {name: [0] * n for name, n in source.partitions.items()}
+    for tp, position in positions.items():
+        offsets[source.topics[tp.topic].name][tp.partition] = position
+    return write_cursor(kind.name, offsets)
