@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from streams.api.agent_tools import AgentTools
 from streams.api.description import Description
 from streams.api.filling import Filling
 from streams.api.lines import LineOf
@@ -74,6 +75,7 @@ class QuerySide:
     live_tail: the topic that clients follow live; one protocol has it.
     things: how the things of its nodes are read, by kind, such as `apc:packet`.
     outcomes: how the outcome of those things is read that clients may wait for, by kind.
+    agent_tools: the tools of its registered agents, if it has such.
     endpoints, play: servers of the protocol beside the routes, in the gateway and in `play`.
     verdicts: by topic name, how the facts of that topic say their verdicts, or how its commands
     say who sent them.
@@ -93,6 +95,7 @@ class QuerySide:
     live_tail: LiveTail | None = None
     things: Mapping[str, ThingQuery] = field(default_factory=dict)
     outcomes: Mapping[str, OutcomeQuery] = field(default_factory=dict)
+    agent_tools: AgentTools | None = None
     endpoints: Endpoints | None = None
     play: PlayServer | None = None
     verdicts: Mapping[str, FactReading | SenderReading] = field(default_factory=dict)

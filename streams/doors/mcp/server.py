@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -11,11 +13,20 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from streams.doors.mcp import completing, events, prompts, resources
+from streams.api.problems import error_response
+from streams.doors.mcp import agents, completing, events, prompts, resources
 from streams.doors.mcp.door import Door, ToolCall
-from streams.doors.mcp.results import META, Json, ToolRefused, bounded, refusal_result
+from streams.doors.mcp.results import (
+    META,
+    Json,
+    ToolRefused,
+    bounded,
+    refusal_result,
+    refused_by,
+)
 from streams.doors.mcp.tools import BY_NAME, TOOLS, Tool
 from streams.doors.mcp.wire import refusal_error, unknown
+from streams.errors import ViewNotReady
 from streams.gateway.caller import get_caller
 
 T = TypeVar("T")
@@ -42,6 +53,8 @@ _HINTS: dict[Any, CacheHint] = {
     "server/discover": CacheHint(ttl_ms=3_600_000, scope="public"),
 }
 _MOST_LAG = 1000
+PAGE = 100
+"""The tools of agents on one page."""
 
 
 def make_server(door: Door) -> Server[Any]:
@@ -90,17 +103,34 @@ class _Methods:
     async def list_tools(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        _check_cursor(params)
+        cursor = None if params is None else params.cursor
         caller = get_caller()
+        ours = [] if cursor is not None else [each for each in TOOLS if each.is_for(caller)]
+        offered = await self._in_thread(lambda: agents.list_offered(self._door))
+        try:
+            begin, following = agents.page_of(offered, cursor, PAGE)
+        except KeyError as exc:
+            raise unknown("list_cursor", "the cursor is not one that this list has given") from exc
+        page = offered[begin : begin + PAGE]
         return types.ListToolsResult(
-            tools=[describe_tool(tool) for tool in TOOLS if tool.is_for(caller)]
+            tools=[*map(describe_tool, ours), *map(describe_offered, page)], next_cursor=following
         )
 
+    async def _in_thread(self, read: Callable[[], T]) -> T:
+        """Return what is read of the view.  Raises MCPError while it is not ready."""
+        queries = self._door.gateway.queries
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                queries, copy_context().run, read
+            )
+        except ViewNotReady as exc:
+            raise refusal_error(refused_by(error_response(exc))) from exc
+
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Json:
+        meta: Mapping[str, Any] = dict(ctx.meta or {})
         tool = BY_NAME.get(params.name)
         if tool is None:
-            raise unknown("tool_unknown", f"there is no tool {params.name}")
-        meta: Mapping[str, Any] = dict(ctx.meta or {})
+            return await self._run_agent(params, meta)
         try:
             _check_role(tool)
             arguments = tool.fill(params.arguments or {})
@@ -108,6 +138,21 @@ class _Methods:
         except ToolRefused as exc:
             return refusal_result(exc.body)
         return self._with_lag(bounded(result, self._door.settings.mcp_max_result_bytes), tool)
+
+    async def _run_agent(
+        self, params: types.CallToolRequestParams, meta: Mapping[str, Any]
+    ) -> Json:
+        """Run a tool of a registered agent.  Raises MCPError if none offers it."""
+        name = params.name
+        offered = await self._in_thread(lambda: agents.find_offered(self._door, name))
+        if offered is None:
+            raise unknown("tool_unknown", f"there is no tool {name}")
+        try:
+            call = ToolCall(self._door, params.arguments or {}, meta)
+            result = await agents.run(offered, call)
+        except ToolRefused as exc:
+            return refusal_result(exc.body)
+        return bounded(result, self._door.settings.mcp_max_result_bytes)
 
     def _with_lag(self, result: Json, tool: Tool) -> Json:
         """Add how far the view is behind, if it is far: the answer may be an old one."""
@@ -207,6 +252,18 @@ def describe_tool(tool: Tool) -> types.Tool:
         input_schema=tool.takes,
         output_schema=tool.returns,
         annotations=types.ToolAnnotations.model_validate(tool.annotations),
+    )
+
+
+def describe_offered(offered: agents.OfferedTool) -> types.Tool:
+    tool = offered.tool
+    return types.Tool(
+        name=offered.name,
+        description=tool.description,
+        input_schema=tool.takes,
+        output_schema=offered.returns,
+        annotations=types.ToolAnnotations.model_validate(tool.annotations or agents.ANNOTATIONS),
+        _meta=offered.meta,
     )
 
 

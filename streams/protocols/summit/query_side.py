@@ -10,6 +10,7 @@ from streams.api.problems import Response
 from streams.api.query_side import PlayContext, QuerySide
 from streams.api.things import OutcomeQuery
 from streams.protocols.summit import routes
+from streams.protocols.summit.agent_tools import TOOLS
 from streams.protocols.summit.lines import LINES
 from streams.protocols.summit.queries import runs
 from streams.protocols.summit.queries.rows import FOLLOWED, OF_RUN, RUN_WORK
@@ -62,6 +63,7 @@ SUMMIT = QuerySide(
     verdicts=VERDICT_FACTS,
     open_work=(RUN_WORK,),
     searched=(SearchedRows("summit:run", OF_RUN),),
+    agent_tools=TOOLS,
     endpoints=_endpoints,
     play=_play,
 )

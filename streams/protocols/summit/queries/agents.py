@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 import orjson
@@ -44,6 +44,7 @@ __all__ = [
     "agent",
     "agents",
     "agents_page",
+    "each_registered",
     "find",
     "manifest_reader",
     "status",
@@ -87,6 +88,13 @@ def agents_page(
 ) -> Json:
     """Return a page of the agents that have these members."""
     return page(limit, cursor, AGENT, rows_of(view, AGENT, _matching(members)))
+
+
+def each_registered(view: ReadOnlyStore) -> Iterator[Json]:
+    """Yield the SummitAgent of each registered agent, by agentId."""
+    fits = _matching({"state": REGISTERED})
+    rows = (fits(row) for _, row in view.scan(AGENT))
+    return (row for row in rows if row is not None)
 
 
 def _matching(members: Mapping[str, str]) -> Callable[[bytes], Json | None]:

@@ -1,0 +1,202 @@
+"""The tools of registered agents as tools of MCP: each call is a judged, recorded run."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from streams.access.callers import Role
+from streams.api.agent_tools import AgentTool, AgentTools, CallContext
+from streams.doors.mcp.door import Door, ToolCall
+from streams.doors.mcp.results import META, Json, refused, tool_result
+from streams.doors.mcp.rules import meaning_of
+from streams.doors.mcp.sending import Deadline, Ruling, await_outcome, await_ruling, produce
+from streams.gateway.caller import get_caller
+from streams.protocols.queries import QUERIES
+from streams.views.service.verdicts import REJECTED
+
+OFFERED: tuple[AgentTools, ...] = tuple(
+    side.agent_tools for side in QUERIES if side.agent_tools is not None
+)
+PENDING = "run.pending"
+_MOST_NAME = 64
+_CUT = 55
+_DIGITS = 8
+ANNOTATIONS: Json = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": False,
+    "openWorldHint": True,
+}
+"""What hosts are to expect of an agent of which nothing is known."""
+_GONE = "the client went away"
+_cancelling: set[asyncio.Task[str]] = set()
+
+
+class OfferedTool(NamedTuple):
+    """A tool under the name by which MCP hosts call it."""
+
+    name: str
+    tool: AgentTool
+    of: AgentTools
+
+    @property
+    def meta(self) -> Json:
+        """Return which agent it is, of which manifest."""
+        tool = self.tool
+        agent = {
+            "agentId": tool.agent_id,
+            "version": tool.version,
+            "manifestHash": tool.manifest_hash,
+            "tool": tool.name,
+        }
+        return {f"{META}agent": agent}
+
+    @property
+    def returns(self) -> Json | None:
+        """Return the schema of `structuredContent`, if every answer keeps it."""
+        schema = self.tool.returns
+        return schema if schema is not None and schema.get("type") == "object" else None
+
+
+def name_of(tool: AgentTool) -> str:
+    """Return the name of a tool: hosts allow 64 characters, so a longer one ends with a hash."""
+    name = f"run_{tool.agent_id}" if tool.name is None else f"{tool.agent_id}__{tool.name}"
+    if len(name) <= _MOST_NAME:
+        return name
+    return f"{name[:_CUT]}-{sha256(name.encode()).hexdigest()[:_DIGITS]}"
+
+
+def list_offered(door: Door) -> list[OfferedTool]:
+    """Return the tools that the caller may run, by agent.  Raises ViewNotReady."""
+    caller = get_caller()
+    if caller is not None and not caller.has((Role.PRODUCER,)):
+        return []
+    with door.gateway.view.reader() as view:
+        return [OfferedTool(name_of(each), each, of) for of in OFFERED for each in of.list(view)]
+
+
+def find_offered(door: Door, name: str) -> OfferedTool | None:
+    """Return the tool of that name, None if no registered agent offers it."""
+    return next((each for each in list_offered(door) if each.name == name), None)
+
+
+async def run(offered: OfferedTool, call: ToolCall) -> Json:
+    """Call the agent, and return its output once the run has ended.  Raises ToolRefused."""
+    door, of = call.door, offered.of
+    context = _context_of(call.meta)
+    is_own = _text_in(call.meta, "run-id") is None
+    deadline = Deadline(of.wait_s(door.settings, _number_in(call.meta, "wait-s")))
+    envelope = of.call(offered.tool, call.arguments, context)
+    cause = await produce(door, of.topic, envelope, call.meta)
+    try:
+        ruling = await await_ruling(door, cause, deadline.left_s())
+        if ruling is not None and ruling.verdict == REJECTED:
+            return _rejection(door, ruling, context, cause)
+        node = of.node(context.run_id)
+        outcome = None
+        if ruling is not None:
+            outcome = await await_outcome(door, node, deadline.left_s())
+    except asyncio.CancelledError:
+        if is_own:  # nobody else knows the id, so nobody can ask for the run
+            _cancel(door, of, context.run_id)
+        raise
+    meta = {**_places(door, ruling, cause), **offered.meta}
+    if outcome is None:
+        return _pending(context, meta)
+    return _ended(offered, context, outcome, meta)
+
+
+def _context_of(meta: Mapping[str, Any]) -> CallContext:
+    """Return what `_meta` says of the run; the door makes an id where there is none."""
+    budget = meta.get(f"{META}budget")
+    return CallContext(
+        _text_in(meta, "run-id") or f"mcp-{uuid.uuid4()}",
+        _text_in(meta, "parent-run-id"),
+        _text_in(meta, "trace-id"),
+        budget if isinstance(budget, dict) else None,
+    )
+
+
+def _text_in(meta: Mapping[str, Any], name: str) -> str | None:
+    value = meta.get(f"{META}{name}")
+    if value is not None and not (isinstance(value, str) and value):
+        raise refused(422, f"{META}{name} is a text", "arguments_invalid", f"/_meta/{name}")
+    return value
+
+
+def _number_in(meta: Mapping[str, Any], name: str) -> float | None:
+    value = meta.get(f"{META}{name}")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise refused(422, f"{META}{name} is a number", "arguments_invalid", f"/_meta/{name}")
+    return None if value is None else max(0.0, float(value))
+
+
+def _cancel(door: Door, of: AgentTools, run_id: str) -> None:
+    """Send the cancellation of a run, for which nobody waits."""
+    task = asyncio.create_task(produce(door, of.topic, of.cancel(run_id, _GONE), {}))
+    _cancelling.add(task)
+    task.add_done_callback(_forget)
+
+
+def _forget(task: asyncio.Task[str]) -> None:
+    _cancelling.discard(task)
+    if not task.cancelled():
+        task.exception()  # the run then ends by its own limits
+
+
+def _places(door: Door, ruling: Ruling | None, cause: str) -> Json:
+    places: Json = {f"{META}position": door.short(cause)}
+    if ruling is not None and ruling.fact is not None:
+        places[f"{META}fact"] = door.short(ruling.fact)
+    return places
+
+
+def _rejection(door: Door, ruling: Ruling, context: CallContext, cause: str) -> Json:
+    body = {
+        "rule": ruling.rule,
+        "rule_meaning": meaning_of(ruling.rule, ruling.protocol),
+        "detail": ruling.detail,
+        "fault": ruling.fault,
+        "runId": context.run_id,
+    }
+    return tool_result(body, is_error=True, meta=_places(door, ruling, cause))
+
+
+def _pending(context: CallContext, meta: Json) -> Json:
+    detail = f"the run has not ended; call again with {META}run-id {context.run_id}, or ask `state`"
+    body = {"rule": PENDING, "detail": detail, "runId": context.run_id}
+    return tool_result(body, is_error=True, meta=meta)
+
+
+def _ended(offered: OfferedTool, context: CallContext, outcome: Json, meta: Json) -> Json:
+    """Return the result of a run that has ended.  outcome: its RunResult or ToolResult."""
+    names = ("status", "metrics", "provenance", "verification", "evidence")
+    about = {name: outcome[name] for name in names if outcome.get(name) is not None}
+    status = about.setdefault("status", "failed" if "error" in outcome else "completed")
+    meta = {**meta, f"{META}run": {"runId": context.run_id, **about}}
+    if "error" in outcome:
+        error = outcome["error"] or {}
+        detail = str(error.get("message") or f"the run is {status}")
+        data = error.get("data")
+        rule = data.get("reason") if isinstance(data, dict) else None
+        body = {"rule": rule, "detail": detail, "runId": context.run_id, "error": error}
+        return tool_result({**body, "status": status}, is_error=True, meta=meta)
+    output = outcome.get("output")
+    structured = output if isinstance(output, dict) else {"value": output}
+    return tool_result(structured, meta=meta)
+
+
+def page_of(offered: list[OfferedTool], cursor: str | None, size: int) -> tuple[int, str | None]:
+    """Return where a page of tools begins, and the cursor of the next; a cursor is a name.
+
+    Raises KeyError for a cursor that is none.
+    """
+    begin = 0
+    if cursor is not None:
+        begin = {each.name: n for n, each in enumerate(offered)}[cursor] + 1
+    after = begin + size
+    return begin, offered[after - 1].name if after < len(offered) else None
