@@ -1,5 +1,6 @@
 """RTES events, the observations of running sessions: models, validation, hashes."""
 
+from schemas.parsing import ParseError
 from schemas.rtes.forms import content_hash, drop_unknown, event_json
 from schemas.rtes.models import (
     Event,
@@ -15,6 +16,7 @@ from schemas.rtes.validate import MAX_ERRORS, validate_event, validate_payload
 __all__ = [
     "MAX_ERRORS",
     "Event",
+    "ParseError",
     "Payload",
     "SandboxPulse",
     "TaskTransition",

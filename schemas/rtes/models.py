@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Strict, WithJsonSchema
 
@@ -26,7 +26,9 @@ from schemas.members import (
     is_turn_index,
     number_checks,
 )
-from schemas.model import Flag, Natural, OpenObject, ShortText, Text, TolerantModel
+from schemas.model import Flag, Natural, OpenObject, ShortText, Text
+from schemas.parsing import ParsedModel
+from schemas.problems import Problem
 from schemas.rtes.event_type import NAMESPACE, EventPayload, EventType
 
 AgentId = Literal["researcher", "architect", "developer", "reviewer"]
@@ -183,7 +185,13 @@ else:
     ]
 
 
-class Event(TolerantModel):
+class Event(ParsedModel):
     event_id: EventId
     session_id: ShortText
     payload: Payload
+
+    @classmethod
+    def problems_of(cls, value: Any) -> list[Problem]:
+        from schemas.rtes.validate import validate_event
+
+        return validate_event(value)

@@ -1,6 +1,7 @@
 """SAOP turn envelopes and rewind commands: models, validation, hashes."""
 
 from schemas.members import MAX_ERRORS
+from schemas.parsing import ParseError
 from schemas.saop.forms import (
     drop_unknown_rewind,
     drop_unknown_turn,
@@ -15,6 +16,7 @@ __all__ = [
     "MAX_ERRORS",
     "Content",
     "Metadata",
+    "ParseError",
     "Rewind",
     "Turn",
     "drop_unknown_rewind",

@@ -5,13 +5,16 @@ Source: SAOP guide, 2.1 and 2.3.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import WithJsonSchema
 
 from schemas.formats import MAX_ID
 from schemas.model import Natural, Share, ShortText, Text, TolerantModel
+from schemas.parsing import ParsedModel
+from schemas.problems import Problem
 from schemas.rtes.models import AgentId, EventId, Timestamp
+from schemas.saop.validate import validate_turn
 
 Complexity = Literal["low", "medium", "high"]
 Phase = Literal["prepare", "confirm", "abort", "apply"]
@@ -36,12 +39,16 @@ class Metadata(TolerantModel):
     estimated_complexity: Complexity
 
 
-class Turn(TolerantModel):
+class Turn(ParsedModel):
     turn_index: Natural
     agent_id: AgentId
     role: AgentId
     content: Content
     metadata: Metadata
+
+    @classmethod
+    def problems_of(cls, value: Any) -> list[Problem]:
+        return validate_turn(value)
 
 
 class Rewind(TolerantModel):

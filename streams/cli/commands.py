@@ -70,6 +70,9 @@ _APC = ProtocolCommands(
                 "decisions": CommandEntry(
                     "apc.figures", "Show decays, recoveries and arbitrations.", "decisions"
                 ),
+                "protocols": CommandEntry(
+                    "apc.protocols", "Show protocols over all runs, blocked ones marked."
+                ),
                 "arbitrate": CommandEntry("apc.arbitrate", "Rank unsent transfers, offline."),
                 "evaluate": CommandEntry(
                     "apc.evaluate", "Check metrics against the promotion gates, offline."

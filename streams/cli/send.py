@@ -31,7 +31,8 @@ _HELP = f"""Send JSON in the protocol's own form: one value, a list, or one valu
 TOPIC is {join_or(SENT_TOPICS)}.
 FILE defaults to standard input.
 All values are checked first; if one breaks a rule, none is sent.  Secrets in events are masked.
-Prints the position of each record, which --after of the reading commands takes.
+Prints the position of each record, which --after of the reading commands takes, and says on stderr
+what the service will reject or what was left out.
 
 With --pulses the input is no JSON but what a program prints; TOPIC is rtes.raw.
 
@@ -63,11 +64,13 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
     if session_id is not None:
         _send_pulses(topic, file, session_id, rate, settings)
         return
-    outputs = encode_values(topic, file.read(), settings)
+    content = file.read()
+    outputs = encode_values(topic, content, settings)
     with common.connect(settings) as log:
         for position in count_items(produce(log, outputs, rate), "send", len(outputs)):
             common.echo(position)
     _say_filled(outputs)
+    _show_notes(topic, content, settings)
 
 
 def _say_filled(outputs: Sequence[Output]) -> None:
@@ -78,6 +81,18 @@ def _say_filled(outputs: Sequence[Output]) -> None:
     for members in sorted({text.decode() for text in names if text}):
         count = names.count(members.encode())
         common.echo(f"filled in: {members} of {count} of {len(outputs)}", err=True)
+
+
+def _show_notes(topic: str, content: bytes, settings: Settings) -> None:
+    """Say on stderr what will become of values, or what was left out of them."""
+    from streams.ingress.edges import ingress_topic_of
+    from streams.processing.ingress import notes_on
+
+    kind = ingress_topic_of(topic).kind
+    values = _parse_values(kind, content)
+    for index, note in notes_on(kind, values, settings):
+        place = f"value {index + 1} {note.path}" if len(values) > 1 else note.path
+        common.echo(f"note: {place}: {note.rule}: {note.message}", err=True)
 
 
 def _send_pulses(

@@ -119,10 +119,24 @@ def _print_addresses(system: System, opens: bool) -> None:
         state_dir = quote(str(system.settings.state_dir.absolute()))
         common.echo(f"In other terminals: export HEADRACE_STATE_DIR={state_dir}")
     common.echo("Send packets with `headrace send apc.packets FILE`; Ctrl-C stops all.")
+    common.echo(_task_states(system.settings))
     if opens and has_console:
         webbrowser.open(console)
     elif opens:
         _print_status("this gateway has no console to open")
+
+
+def _task_states(settings: Settings) -> str:
+    """Return which states tasks on rtes.raw may have, and how to have others."""
+    from topology.machines.task_profiles import PROFILES
+
+    states = ", ".join(PROFILES[settings.rtes_profile].states)
+    if not states:
+        return f"States of tasks on rtes.raw: any (profile {settings.rtes_profile})."
+    return (
+        f"States of tasks on rtes.raw: {states} (profile {settings.rtes_profile}); for others start"
+        " with HEADRACE_RTES_PROFILES=PREFIX=open."
+    )
 
 
 def _print_status(text: str) -> None:

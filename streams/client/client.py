@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, overload
 
+from streams.apc import ApcQueries
 from streams.client.stream import TailStream
 from streams.client.summit import SummitCalls
 from streams.client.summit_transport import SummitTransport
@@ -183,6 +184,11 @@ class Client(SummitCalls):
                 return
             params["cursor"] = page["next"]
             after = None
+
+    @property
+    def apc(self) -> ApcQueries:
+        """Return the queries of APC by the names of its text, with typed results."""
+        return ApcQueries(self.query)
 
     def _desk(self) -> SummitTransport:
         return self._opened().summit()

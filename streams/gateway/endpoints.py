@@ -36,7 +36,14 @@ from streams.gateway.request_ids import add_positions, set_response_headers
 from streams.gateway.request_parts import read_body, read_headers, read_query
 from streams.ingress import senders
 from streams.routes.past import as_of_call
-from streams.routes.produce import Sending, accepted, command_response, sending_of, trace_of
+from streams.routes.produce import (
+    Sending,
+    accepted,
+    command_response,
+    notes_of,
+    sending_of,
+    trace_of,
+)
 from streams.routes.table import MatchedRoute, check_after, match_request
 from streams.views.parse import parse_position
 from topology.declarations import Topic
@@ -219,8 +226,9 @@ async def _produce(
         )  # checked after the headers are set, since an error carries them too
         return sendings[0].outputs
 
-    response = accepted(await send_records(gateway, produce.topic, outputs), produce.terms)
+    written = await send_records(gateway, produce.topic, outputs)
     sending = sendings[0]
+    response = accepted(written, produce.terms, notes_of(produce, sending, gateway.settings))
     if isinstance(produce.wait, AwaitVerdicts):
         response = await await_verdicts(gateway, produce.wait, headers, response)
     elif produce.wait is not None and sending.single:

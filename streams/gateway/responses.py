@@ -81,14 +81,25 @@ EdgeRow = Annotated[dict[str, Any], record_schema("headrace.core.LineageEdge")]
 Position = Annotated[str, Field(pattern=r"^[^/]+/[0-9]+/[0-9]+$")]
 
 
+class Note(ResponseModel):
+    """What will become of a value that was sent, or what was left out of it."""
+
+    index: Count
+    rule: str
+    path: str
+    message: str
+
+
 class Positions(ResponseModel):
     """The positions of the produced records."""
 
     model_config = _description(
-        "Where the records are on the log, in the order sent: topic/partition/offset."
+        "Where the records are on the log, in the order sent: topic/partition/offset.  `notes` is"
+        " there only when there is something to say about a value."
     )
 
     positions: list[Position]
+    notes: list[Note] = []
 
 
 class Placed(ResponseModel):

@@ -5,7 +5,7 @@ A value that is not an object is not changed; the rules report it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from schemas import Problem, has_lone_surrogate
@@ -38,6 +38,8 @@ class EnvelopeType(NamedTuple):
     form: converts a valid envelope to the form that is produced.  other_text: reads text that is
     not JSON; raises ShapeError.  from_output: makes a value of a line of a program's output; takes
     a session and the clock.
+    notes: returns what to say about a valid value as it was sent: that a member was dropped, or
+    that the record will be rejected.  A note refuses nothing.
     """
 
     name: str
@@ -51,6 +53,7 @@ class EnvelopeType(NamedTuple):
     not_ijson: str | None = None
     other_text: Callable[[bytes], Any] | None = None
     from_output: Callable[[str, str, int], Any] | None = None
+    notes: Callable[[Any, ServiceSettings], list[Problem]] | None = None
 
     def unread(self, unparsed: Unparsed) -> Problem:
         """Return the problem of a text that cannot be parsed."""
@@ -68,6 +71,15 @@ class IngressTopic(NamedTuple):
 def prepare_unchanged(value: Any, now_ms: int) -> Prepared:
     """Return the value unchanged, for protocols that fill nothing in and keep unknown members."""
     return Prepared(value)
+
+
+def notes_on(
+    kind: EnvelopeType, values: Sequence[Any], settings: ServiceSettings
+) -> list[tuple[int, Problem]]:
+    """Return the notes on valid values as they were sent, each with the index of its value."""
+    if kind.notes is None:
+        return []
+    return [(n, note) for n, value in enumerate(values) for note in kind.notes(value, settings)]
 
 
 def check(

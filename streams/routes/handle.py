@@ -23,7 +23,7 @@ from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError
 from streams.routes.own_process import state_of_own_view
 from streams.routes.past import as_of_call
-from streams.routes.produce import accepted, command_response, sending_of, trace_of
+from streams.routes.produce import accepted, command_response, notes_of, sending_of, trace_of
 from streams.routes.table import MatchedRoute, NoRoute, check_after, find, match_request
 from streams.settings import Settings
 from streams.view_store.view import View
@@ -114,7 +114,8 @@ class Routes:
         self, action: Produce, matched: MatchedRoute, headers: Mapping[str, str], body: Any
     ) -> Response:
         sending = sending_of(action, body, headers, self.clock(), self.settings)
-        response = accepted((self.append or self.log.append)(sending.outputs), action.terms)
+        written = (self.append or self.log.append)(sending.outputs)
+        response = accepted(written, action.terms, notes_of(action, sending, self.settings))
         if isinstance(action.wait, AwaitVerdicts):
             response = self._await_verdicts(action.wait, headers, response)
         elif action.wait is not None and sending.single:

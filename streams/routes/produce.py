@@ -18,7 +18,7 @@ from streams.errors import HeadraceError, InvalidInput
 from streams.ingress import senders
 from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import to_output
-from streams.processing.ingress import EnvelopeType
+from streams.processing.ingress import EnvelopeType, notes_on
 from streams.processing.key_blocks import Blocks
 from streams.processing.lines import Unparsed, read_values
 from streams.settings import Settings
@@ -123,8 +123,21 @@ def _encode_values(
     return outputs, errors
 
 
-def accepted(written: Sequence[Record], terms: ProduceOptions) -> Response:
-    return Response(202, {"positions": [terms.render_record(record) for record in written]})
+def accepted(
+    written: Sequence[Record],
+    terms: ProduceOptions,
+    notes: Sequence[Mapping[str, Any]] = (),
+) -> Response:
+    """Return the response to what was written.  notes: what to say about the values, if any."""
+    body: dict[str, Any] = {"positions": [terms.render_record(record) for record in written]}
+    return Response(202, {**body, "notes": list(notes)} if notes else body)
+
+
+def notes_of(action: Produce, sending: Sending, settings: Settings) -> list[dict[str, Any]]:
+    """Return the notes on the values of a request, each with the index of its value."""
+    kind = ingress_topic_of(action.topic.name).kind
+    notes = notes_on(kind, sending.values, settings)
+    return [{"index": index, **note._asdict()} for index, note in notes]
 
 
 def command_response(record: Record, as_envelope: bool = False) -> Response:

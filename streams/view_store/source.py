@@ -14,7 +14,7 @@ from topology import topics
 from topology.declarations import TopicKind
 from topology.retention import DELETE_RETENTION_MS
 
-FORMAT = 11
+FORMAT = 12
 """Incremented when the format of a view's rows changes; older stores are then rebuilt."""
 
 _IDENTITY_CHANGED = "the topics, the cluster or the form of the rows are not those of the copy"

@@ -91,7 +91,7 @@ def _counts(counts: Any) -> str:
 @click.option("--project-id", metavar="ID", help="In this project.")
 @lists.options
 def decisions(**params: Any) -> None:
-    """Show the arbitrations of transfers, and protocols that decayed or recovered.
+    """Show the arbitrations of transfers, and protocols that decayed or recovered, of all runs.
 
     \b
     Example:
@@ -131,7 +131,9 @@ def _arbitration(each: Any, page: text.Page) -> tuple[Any, Any]:
     blocked = "".join(
         f"; blocked {one['protocol_id']}: {one['reason']}" for one in decision["blocked"]
     )
-    return outcome, page.message(f"top_k {decision['top_k']}: {chosen or 'none'}{blocked}")
+    run = page.id(decision["run_id"]).text
+    message = f"run {run}, top_k {decision['top_k']}: {chosen or 'none'}{blocked}"
+    return outcome, page.message(message)
 
 
 @click.command("coordination")

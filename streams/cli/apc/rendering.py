@@ -209,8 +209,13 @@ def render_summary(answer: Any, page: text.Page) -> None:
         f" across use cases {counts['cross_use_case_count']}, runs {counts['run_count']}"
     )
     _section(page, "protocols", answer["protocols"], _PROTOCOLS)
+    for each in answer["protocols"]:
+        if each["blocked"]:
+            since = page.time(each["blocked_since"])
+            page.line(page.id(each["protocol_id"]), page.plain("blocked since", "red"), since)
     _section(page, "transfers by mode", answer["transfer_quality"], _QUALITY)
     _section(page, "effectiveness", answer["protocol_effectiveness"], _EFFECTIVENESS)
+    _render_correlation(answer["correlation"], page)
     sums = answer["transfer_arbitration"]["summary"]
     if sums["decision_count"]:
         totals = {name: page.plain(sums[name]).text for name in _SUMS}
@@ -222,6 +227,23 @@ def render_summary(answer: Any, page: text.Page) -> None:
         )
         reasons = {**sums["block_reason_counts"], **sums["reject_reason_counts"]}
         page.members(reasons, indent=2)
+
+
+def _render_correlation(correlation: Any, page: text.Page) -> None:
+    """Print how transfers and outcomes correlate, where that can be said."""
+    names = {
+        "point_biserial": "accepted and outcome",
+        "pearson": "score difference and outcome",
+    }
+    coefficients = {
+        name: f"{correlation[member]['coefficient']} over {correlation[member]['n']} transfers"
+        for member, name in names.items()
+        if correlation[member]["coefficient"] is not None
+    }
+    if coefficients:
+        page.line()
+        page.line(page.plain("correlation", "bold"))
+        page.members(coefficients, indent=2)
 
 
 _TOTALS = ("protocol_count", "transfer_count", "cross_use_case_count", "run_count")

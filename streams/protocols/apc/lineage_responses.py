@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
 from streams.gateway.responses import Count, ResponseModel, Share, Time, record_schema
 
 DecisionRow = Annotated[dict[str, Any], record_schema("headrace.apc.ApcDecision")]
@@ -20,6 +22,7 @@ class ProtocolRow(ResponseModel):
 
 class Protocols(ResponseModel):
     items: list[ProtocolRow]
+    next: str | None
 
 
 class PropagationRow(ResponseModel):
@@ -40,6 +43,7 @@ class PropagationRow(ResponseModel):
 
 class Propagation(ResponseModel):
     items: list[PropagationRow]
+    next: str | None
 
 
 class QualityRow(ResponseModel):
@@ -62,8 +66,26 @@ class CorrelationRow(ResponseModel):
     avg_drift_risk: Share | None
 
 
+class Coefficient(ResponseModel):
+    """n: transfers with an outcome.  coefficient: null below 3 of them, or without variance."""
+
+    coefficient: Annotated[float, Field(ge=-1, le=1)] | None
+    n: Count
+
+
+class Correlation(ResponseModel):
+    """Transfers and the mean outcome of their tasks.
+
+    point_biserial: whether the transfer was accepted.  pearson: sender's score minus receiver's.
+    """
+
+    point_biserial: Coefficient
+    pearson: Coefficient
+
+
 class EvalCorrelation(ResponseModel):
     items: list[CorrelationRow]
+    correlation: Correlation
 
 
 class EffectivenessRow(ResponseModel):
@@ -78,10 +100,16 @@ class EffectivenessRow(ResponseModel):
 
 class Effectiveness(ResponseModel):
     items: list[EffectivenessRow]
+    next: str | None
 
 
 class RatedQuality(QualityRow):
     acceptance_rate: Share
+
+
+class MarkedProtocol(ProtocolRow):
+    blocked: bool
+    blocked_since: Time | None
 
 
 class RatedEffectiveness(EffectivenessRow):
@@ -89,6 +117,30 @@ class RatedEffectiveness(EffectivenessRow):
     outcome_lift: float | None
     drift_risk_delta: float | None
     effectiveness_score: Share
+    blocked: bool
+    blocked_since: Time | None
+
+
+class ProtocolStanding(ResponseModel):
+    """A protocol over all runs, and the last decision on it."""
+
+    protocol_id: str
+    transfers: Count
+    accepted: Count
+    run_count: Count
+    avg_outcome: Share | None
+    avg_drift_risk: Share | None
+    effectiveness_score: Share
+    blocked: bool
+    blocked_reasons: list[str]
+    blocked_since: Time | None
+    last_seen_at: Time | None
+    last_decision: DecisionRow | None
+
+
+class ProtocolStandings(ResponseModel):
+    items: list[ProtocolStanding]
+    next: str | None
 
 
 class SummaryFilters(ResponseModel):
@@ -136,12 +188,13 @@ class LineageSummary(ResponseModel):
     source: Literal["views"]
     filters: SummaryFilters
     summary: SummaryCounts
-    protocols: list[ProtocolRow]
+    protocols: list[MarkedProtocol]
     transfer_quality: list[RatedQuality]
     drift_correlation: list[CorrelationRow]
     propagation: list[PropagationRow]
     protocol_effectiveness: list[RatedEffectiveness]
     transfer_arbitration: TransferArbitration
+    correlation: Correlation
 
 
 class TeachingRow(ResponseModel):

@@ -239,6 +239,7 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "TransferQuality": lineage_responses.TransferQuality,
     "EvalCorrelation": lineage_responses.EvalCorrelation,
     "Effectiveness": lineage_responses.Effectiveness,
+    "ProtocolStandings": lineage_responses.ProtocolStandings,
     "Teachings": lineage_responses.Teachings,
     "Generations": lineage_responses.Generations,
 }

@@ -146,6 +146,15 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET",
+        "/v1/apc/protocols",
+        "list_apc_protocols",
+        Query(lambda call: protocols.protocols(call.view, call.params)),
+        "protocols over all runs, each with the last decision on it",
+        protocols.PROTOCOL_LIST_PARAMS,
+        "ProtocolStandings",
+    ),
+    Route(
+        "GET",
         "/v1/apc/protocols/{protocol_id}",
         "get_protocol",
         Query(lambda call: protocols.protocol(call.view, **call.ids), brief=True),

@@ -12,6 +12,7 @@ from streams.access.callers import OPERATOR_NAME, Caller
 from streams.access.sender import Sender, own_name
 from streams.engine.headers import iso
 from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, prepare_unchanged
+from streams.protocols.saop.notes import notes_on_event, notes_on_rewind, notes_on_turn
 from streams.protocols.saop.rtes.event_handlers import mask_at_edge
 from topology.core import RTES_RAW
 from topology.saop import SAOP_REWINDS, SAOP_TURNS
@@ -48,9 +49,19 @@ def _as_agent(caller: Caller, name: str | None) -> bool:
     return caller.principal in (_SAOP + name, _ANY_AGENT)
 
 
-TURN = EnvelopeType("saop.turn", _turn, lambda value, _: saop.validate_turn(value), MAX_ERRORS)
+TURN = EnvelopeType(
+    "saop.turn",
+    _turn,
+    lambda value, _: saop.validate_turn(value),
+    MAX_ERRORS,
+    notes=notes_on_turn,
+)
 REWIND = EnvelopeType(
-    "saop.rewind", _rewind, lambda value, _: saop.validate_rewind(value), MAX_ERRORS
+    "saop.rewind",
+    _rewind,
+    lambda value, _: saop.validate_rewind(value),
+    MAX_ERRORS,
+    notes=notes_on_rewind,
 )
 EVENT = EnvelopeType(
     "rtes.event",
@@ -59,6 +70,7 @@ EVENT = EnvelopeType(
     MAX_ERRORS,
     mask=mask_at_edge,
     from_output=_pulse,
+    notes=notes_on_event,
 )
 PAYLOAD = EnvelopeType(
     "rtes.payload", prepare_unchanged, lambda value, _: validate_payload(value), MAX_ERRORS

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from schemas import decode, to_json
+from schemas.projection import Projection
 from streams.errors import NotFound
 from streams.protocols.apc.queries.lineage import queries, summary
+from streams.protocols.apc.queries.lineage.pairs import correlation
 from streams.protocols.apc.queries.lineage.universe import UniverseRows, select_universe
 from streams.views.keys import key
 from streams.views.pages import page_of, rows_of
@@ -27,9 +29,10 @@ from topology.apc import APC_COORDINATION, APC_DECISIONS, APC_LINEAGE, APC_THROT
 from topology.declarations import Topic
 
 Json = dict[str, Any]
+_TOTAL = Projection(APC_LINEAGE.record or "", ("run_id", "blocked"))
 FILTERS = (SESSION_ID, RUN_ID, PROJECT_ID)
-LISTED = (*FILTERS, limit(50))
-PROPAGATION_PARAMS = (*FILTERS, PROTOCOL_ID, limit(200))
+LISTED = (*FILTERS, limit(50), CURSOR)
+PROPAGATION_PARAMS = (*FILTERS, PROTOCOL_ID, limit(200), CURSOR)
 SUMMARY_PARAMS = (SESSION_ID, PROJECT_ID, RUN_ID, PROTOCOL_ID, limit(100))
 
 
@@ -38,13 +41,11 @@ def _find(view: ReadOnlyStore, params: QueryParams) -> UniverseRows:
 
 
 def lineage_protocols(view: ReadOnlyStore, params: QueryParams) -> Json:
-    limit, universe = params.limit(), _find(view, params)
-    return {"items": queries.protocols(universe, universe.protocols(), limit)}
+    return queries.protocols_page(_find(view, params), params)
 
 
 def propagation(view: ReadOnlyStore, params: QueryParams) -> Json:
-    limit, universe = params.limit(), _find(view, params)
-    return {"items": queries.propagation(universe, params.text("protocol_id"), limit)}
+    return queries.propagation_page(_find(view, params), params)
 
 
 def transfer_quality(view: ReadOnlyStore, params: QueryParams) -> Json:
@@ -52,12 +53,13 @@ def transfer_quality(view: ReadOnlyStore, params: QueryParams) -> Json:
 
 
 def eval_correlation(view: ReadOnlyStore, params: QueryParams) -> Json:
-    return {"items": queries.eval_correlation(_find(view, params))}
+    universe = _find(view, params)
+    pairs = correlation(universe.pairs())
+    return {"items": queries.eval_correlation(universe), "correlation": pairs}
 
 
 def effectiveness(view: ReadOnlyStore, params: QueryParams) -> Json:
-    limit, universe = params.limit(), _find(view, params)
-    return {"items": queries.effectiveness(universe, universe.protocols(), limit)}
+    return queries.effectiveness_page(_find(view, params), params)
 
 
 def lineage_summary(view: ReadOnlyStore, params: QueryParams) -> Json:
@@ -73,6 +75,41 @@ def protocol(view: ReadOnlyStore, protocol_id: str) -> Json:
     if row is None:
         raise NotFound(f"there is no protocol {protocol_id}")
     return _json(APC_LINEAGE, row)
+
+
+PROTOCOL_LIST_PARAMS = (
+    Parameter("blocked", "only those that are blocked, or only the others", ValueForm.FLAG),
+    limit(100),
+    CURSOR,
+)
+_STANDING = (
+    *("protocol_id", "transfers", "accepted", "run_count"),
+    *("avg_outcome", "avg_drift_risk", "effectiveness_score"),
+    *("blocked", "blocked_reasons", "blocked_since", "last_seen_at"),
+)
+
+
+def protocols(view: ReadOnlyStore, params: QueryParams) -> Json:
+    """Return what is known of each protocol over all runs, with the last decision on it."""
+    is_blocked = None if params.text("blocked") is None else params.flag("blocked")
+
+    def item(row: bytes) -> Json | None:
+        members = _TOTAL.of(row)
+        if members["run_id"] is not None or is_blocked not in (None, members["blocked"]):
+            return None
+        total = _json(APC_LINEAGE, row)
+        standing = {name: total[name] for name in _STANDING}
+        return {**standing, "last_decision": _last_decision(view, total["protocol_id"])}
+
+    prefix = key("protocol")
+    return page_of(params, prefix, rows_of(view, prefix, item))
+
+
+def _last_decision(view: ReadOnlyStore, protocol_id: str) -> Json | None:
+    for _, ref in view.scan(key("decision of", protocol_id), reverse=True):
+        (row,) = view.get_many([ref])
+        return None if row is None else _json(APC_DECISIONS, row)
+    return None
 
 
 def coordination(view: ReadOnlyStore, session_id: str) -> Json:

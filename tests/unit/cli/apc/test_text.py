@@ -32,10 +32,11 @@ COMMANDS = {
     "throttling": ["apc", "throttling"],
     "decisions": ["apc", "decisions"],
     "coordination": ["apc", "coordination", SESSION],
+    "protocols": ["apc", "protocols"],
     "arbitrate": ["apc", "arbitrate", "--packets-in", "transfers.json"],
     "evaluate": ["apc", "evaluate", "--packet-in", "metrics.json"],
 }
-JSON_IN_A_PIPE = set(COMMANDS) - {"throttling", "decisions"}
+JSON_IN_A_PIPE = set(COMMANDS) - {"throttling", "decisions", "protocols"}
 Run = Callable[..., str]
 
 

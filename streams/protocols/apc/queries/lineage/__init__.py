@@ -10,6 +10,7 @@ that a query with one filter, or none, reads only those:
 | lineage protocol, universe, protocol_id        | `Sums`: all figures of a protocol            |
 | lineage totals, universe                       | `Totals`: runs, tasks with transfers         |
 | lineage mode, universe, transfer_mode          | transfers by mode (JSON)                     |
+| lineage pairs, universe                        | `Pairs`: sums of correlations (JSON)         |
 | lineage run, universe, [protocol_id], run_id   | packets and transfers there                  |
 | lineage task, project, session, run, task      | evaluations and transfers of a task (JSON)   |
 | lineage at / eval, universe, position          | key of the packet's row: log order           |

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
 import orjson
 
 from schemas.apc import dec, to_nano
-from streams.protocols.apc.queries.lineage.sums import Totals
+from schemas.decimals import difference, format_plain, product
+from streams.protocols.apc.queries.lineage.pairs import Pairs, pairs_of
+from streams.protocols.apc.queries.lineage.sums import Totals, plus
 
 Universe = tuple[str, str]
 EVERYTHING: Universe = ("", "")
@@ -28,6 +31,10 @@ class Transfer(NamedTuple):
     cross: bool
     sender_score: str
     receiver_score: str
+
+    @property
+    def difference(self) -> Decimal:
+        return difference(Decimal(self.sender_score), Decimal(self.receiver_score))
 
 
 class Entry(NamedTuple):
@@ -161,6 +168,7 @@ class Task(NamedTuple):
     """The sums of a task.
 
     evaluations, drifts: how many there are; the sums are in units of 10^-9.
+    differences, squares: sums of the score differences of its TRANSFERs, as exact decimals.
     """
 
     evaluations: int
@@ -168,6 +176,8 @@ class Task(NamedTuple):
     drifts: int
     drift_nano: int
     protocols: Mapping[str, Counts]
+    differences: str = "0"
+    squares: str = "0"
 
     @property
     def outcome(self) -> int | None:
@@ -180,7 +190,7 @@ class Task(NamedTuple):
 
     def plus(self, entry: Entry, sign: int) -> Task:
         """Return the task with one packet more (sign 1) or less (-1)."""
-        evaluations, outcome, drifts, drift, protocols = self
+        evaluations, outcome, drifts, drift, protocols, differences, squares = self
         if entry.evaluation is not None:
             outcome_nano, drift_nano = entry.evaluation
             evaluations, outcome = evaluations + sign, outcome + sign * outcome_nano
@@ -193,7 +203,11 @@ class Task(NamedTuple):
                 protocols[protocol_id] = Counts(
                     *(a + sign * b for a, b in zip(before, change, strict=True))
                 )
-        return Task(evaluations, outcome, drifts, drift, protocols)
+        if entry.transfer is not None:
+            scored = entry.transfer.difference
+            differences = plus(differences, format_plain(scored), sign)
+            squares = plus(squares, format_plain(product(scored, scored)), sign)
+        return Task(evaluations, outcome, drifts, drift, protocols, differences, squares)
 
     def adds(self, protocol_id: str) -> tuple[int, ...]:
         """Return what the task adds to the sums of a protocol, in the order of `ADDED`."""
@@ -221,13 +235,24 @@ class Task(NamedTuple):
             return Totals(0, 0, *values)
         return Totals(0, 0, 0, 0, 0, 0, 0, *values)
 
+    def pairs(self) -> Pairs:
+        """Return what the task adds to the sums of correlations; zeros without an outcome."""
+        outcome = self.outcome
+        counts = self.protocols.values()
+        transfers = sum(count.transfers for count in counts)
+        if outcome is None or not transfers:
+            return Pairs()
+        accepted = sum(count.accepted for count in counts)
+        return pairs_of(transfers, accepted, self.differences, self.squares, outcome)
+
     def dump(self) -> bytes | None:
         """Return the row, None for a task in which nothing is counted."""
         items = sorted(self.protocols.items())
         protocols = {name: count for name, count in items if any(count)}
         if not self.evaluations and not protocols:
             return None
-        return orjson.dumps((*self[:4], protocols), default=tuple)
+        row = (*self[:4], protocols, self.differences, self.squares)
+        return orjson.dumps(row, default=tuple)
 
     @classmethod
     def load(cls, row: bytes | None) -> Self:

@@ -2,46 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Any
 
+import orjson
+
 from streams.engine.headers import iso
 from streams.protocols.apc.lineage.effectiveness import score
+from streams.protocols.apc.queries.lineage.entry import Entry
 from streams.protocols.apc.queries.lineage.sums import Figures, Sums, SumsIndex, mean, mean_of_nano
 from streams.protocols.apc.queries.lineage.universe import UniverseRows
+from streams.views.keys import key
+from streams.views.pages import page_of
+from streams.views.parse import QueryError, QueryParams
 
 Json = dict[str, Any]
 Named = tuple[bytes, Figures]
 """Key and figures of a protocol."""
+Rank = tuple[int, int, bytes]
+"""The place of a protocol in a list."""
 
 
 def time_text(at_ms: int) -> str:
     return iso(at_ms).decode()
 
 
+def _by_packets(each: Named) -> Rank:
+    row_key, figures = each
+    return -figures[SumsIndex.PACKETS], -figures[SumsIndex.LAST_SEEN], row_key
+
+
+def _by_transfers(each: Named) -> Rank:
+    row_key, figures = each
+    return -figures[SumsIndex.TRANSFERS], -figures[SumsIndex.ACCEPTED], row_key
+
+
 def protocols(universe: UniverseRows, protocols: Iterable[Named], limit: int) -> list[Json]:
     """Return packets of any type that bear lineage by protocol, the most frequent first."""
     borne = (each for each in protocols if each[1][SumsIndex.PACKETS])
-    first = nsmallest(
-        limit,
-        borne,
-        key=lambda each: (-each[1][SumsIndex.PACKETS], -each[1][SumsIndex.LAST_SEEN], each[0]),
-    )
-    return [
-        {
-            "protocol_id": universe.name_of(row_key),
-            "transfer_count": sums.packets,
-            "run_count": sums.runs,
-            "task_count": sums.tasks,
-            "cross_use_case_count": sums.cross,
-            "last_seen_at": time_text(sums.last_seen),
-        }
-        for row_key, sums in _as_sums(first)
-    ]
+    first = nsmallest(limit, borne, key=_by_packets)
+    return [_protocol_row(universe.name_of(row_key), sums) for row_key, sums in _as_sums(first)]
+
+
+def protocols_page(universe: UniverseRows, params: QueryParams) -> Json:
+    """Return a page of `protocols`."""
+    borne = [each for each in universe.protocols() if each[1][SumsIndex.PACKETS]]
+    return _ranked_page(universe, params, borne, _by_packets, _protocol_row)
+
+
+def _protocol_row(protocol_id: str, sums: Sums) -> Json:
+    return {
+        "protocol_id": protocol_id,
+        "transfer_count": sums.packets,
+        "run_count": sums.runs,
+        "task_count": sums.tasks,
+        "cross_use_case_count": sums.cross,
+        "last_seen_at": time_text(sums.last_seen),
+    }
+
+
+def _ranked_page(
+    universe: UniverseRows,
+    params: QueryParams,
+    protocols: Sequence[Named],
+    rank: Callable[[Named], Rank],
+    row: Callable[[str, Sums], Json],
+) -> Json:
+    """Return a page of protocols by rank; its cursor is the rank of its last row."""
+    prefix = key(rank.__name__, *universe.universe)
+
+    def entries(after: bytes | None) -> Iterator[tuple[bytes, Json]]:
+        before = None if after is None else _rank_in(after[len(prefix) :])
+        remaining = (each for each in protocols if before is None or rank(each) > before)
+        for each in nsmallest(params.limit() + 1, remaining, key=rank):
+            *numbers, row_key = rank(each)
+            place = orjson.dumps([*numbers, row_key.hex()])
+            yield prefix + place, row(universe.name_of(each[0]), Sums._make(each[1]))
+
+    return page_of(params, prefix, entries)
+
+
+def _rank_in(text: bytes) -> Rank:
+    """Return the rank in a cursor.  Raises QueryError."""
+    try:
+        first, second, row_key = orjson.loads(text)
+        return int(first), int(second), bytes.fromhex(row_key)
+    except (ValueError, TypeError) as exc:
+        raise QueryError("cursor", "not a cursor of this query") from exc
 
 
 def _as_sums(protocols: Iterable[Named]) -> Iterator[tuple[bytes, Sums]]:
@@ -51,27 +102,36 @@ def _as_sums(protocols: Iterable[Named]) -> Iterator[tuple[bytes, Sums]]:
 
 def propagation(universe: UniverseRows, protocol_id: str | None, limit: int) -> list[Json]:
     """Return packets that bear lineage, newest first."""
-    rows = []
-    for entry in universe.newest(protocol_id, limit):
-        lineage = entry.lineage or {}
-        rows.append(
-            {
-                "protocol_id": entry.protocol_id,
-                "parent_protocol_ids": lineage.get("parent_protocol_ids", []),
-                "ancestor_swarms": lineage.get("ancestor_swarms", []),
-                "cross_use_case": entry.cross,
-                "transfer_mode": lineage.get("transfer_mode"),
-                "packet_id": entry.packet_id,
-                "packet_type": entry.packet_type,
-                "run_phase": entry.run_phase,
-                "run_id": entry.run_id,
-                "project_id": entry.project_id,
-                "task_id": entry.task_id,
-                "trace_id": entry.trace_id,
-                "created_at": time_text(entry.position[0]),
-            }
-        )
-    return rows
+    return [_bearer(entry) for entry in universe.newest(protocol_id, limit)]
+
+
+def propagation_page(universe: UniverseRows, params: QueryParams) -> Json:
+    """Return a page of `propagation`."""
+    prefix, newest = universe.borne(params.text("protocol_id"))
+
+    def entries(before: bytes | None) -> Iterator[tuple[bytes, Json]]:
+        return ((row_key, _bearer(entry)) for row_key, entry in newest(before))
+
+    return page_of(params, prefix, entries)
+
+
+def _bearer(entry: Entry) -> Json:
+    lineage = entry.lineage or {}
+    return {
+        "protocol_id": entry.protocol_id,
+        "parent_protocol_ids": lineage.get("parent_protocol_ids", []),
+        "ancestor_swarms": lineage.get("ancestor_swarms", []),
+        "cross_use_case": entry.cross,
+        "transfer_mode": lineage.get("transfer_mode"),
+        "packet_id": entry.packet_id,
+        "packet_type": entry.packet_type,
+        "run_phase": entry.run_phase,
+        "run_id": entry.run_id,
+        "project_id": entry.project_id,
+        "task_id": entry.task_id,
+        "trace_id": entry.trace_id,
+        "created_at": time_text(entry.position[0]),
+    }
 
 
 def transfer_quality(universe: UniverseRows) -> list[Json]:
@@ -109,12 +169,14 @@ def eval_correlation(universe: UniverseRows) -> list[Json]:
 def effectiveness(universe: UniverseRows, protocols: Iterable[Named], limit: int) -> list[Json]:
     """Return TRANSFERs by protocol, the most frequent first."""
     handed = (each for each in protocols if each[1][SumsIndex.TRANSFERS])
-    first = nsmallest(
-        limit,
-        handed,
-        key=lambda each: (-each[1][SumsIndex.TRANSFERS], -each[1][SumsIndex.ACCEPTED], each[0]),
-    )
+    first = nsmallest(limit, handed, key=_by_transfers)
     return [effectiveness_row(universe.name_of(row_key), sums) for row_key, sums in _as_sums(first)]
+
+
+def effectiveness_page(universe: UniverseRows, params: QueryParams) -> Json:
+    """Return a page of `effectiveness`."""
+    handed = [each for each in universe.protocols() if each[1][SumsIndex.TRANSFERS]]
+    return _ranked_page(universe, params, handed, _by_transfers, effectiveness_row)
 
 
 def effectiveness_row(protocol_id: str, sums: Sums) -> Json:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from schemas import decode, to_json
+from schemas.formats import iso_ms
+from schemas.projection import Projection
 from streams.protocols.apc.lineage.effectiveness import acceptance_rate, measure
 from streams.protocols.apc.queries.lineage import queries
+from streams.protocols.apc.queries.lineage.pairs import correlation
 from streams.protocols.apc.queries.lineage.queries import Json, Named
 from streams.protocols.apc.queries.lineage.sums import (
     Sums,
@@ -16,7 +19,10 @@ from streams.protocols.apc.queries.lineage.sums import (
     weighted_mean,
 )
 from streams.protocols.apc.queries.lineage.universe import Arbitrations, UniverseRows
-from topology.apc import APC_DECISIONS
+from streams.views.keys import key
+from topology.apc import APC_DECISIONS, APC_LINEAGE
+
+_BLOCKED = Projection(APC_LINEAGE.record or "", ("blocked", "blocked_since"))
 
 
 def summary(universe: UniverseRows, protocol_id: str | None, limit: int, filters: Json) -> Json:
@@ -42,14 +48,17 @@ def summary(universe: UniverseRows, protocol_id: str | None, limit: int, filters
             "arbitration_blocked_total": arbitrations.blocked_total,
             "arbitration_rejected_total": arbitrations.rejected_total,
         },
-        "protocols": queries.protocols(universe, protocols, limit),
+        "protocols": _mark(universe, queries.protocols(universe, protocols, limit)),
         "transfer_quality": quality,
         "drift_correlation": queries.eval_correlation(universe),
         "propagation": queries.propagation(universe, protocol_id, limit),
-        "protocol_effectiveness": [
-            effectiveness_row(universe.name_of(row_key), sums, baselines)
-            for row_key, sums in queries.by_score(protocols, limit)
-        ],
+        "protocol_effectiveness": _mark(
+            universe,
+            [
+                effectiveness_row(universe.name_of(row_key), sums, baselines)
+                for row_key, sums in queries.by_score(protocols, limit)
+            ],
+        ),
         "transfer_arbitration": {
             "summary": arbitration_summary(arbitrations),
             "decisions": [
@@ -57,6 +66,24 @@ def summary(universe: UniverseRows, protocol_id: str | None, limit: int, filters
                 for row in universe.decisions(limit)
             ],
         },
+        "correlation": correlation(universe.pairs()),
+    }
+
+
+def _mark(universe: UniverseRows, rows: list[Json]) -> list[Json]:
+    """Return the rows of protocols with whether they are blocked now, and since when."""
+    totals = universe.store.get_many([key("protocol", row["protocol_id"]) for row in rows])
+    return [{**row, **_blocked(total)} for row, total in zip(rows, totals, strict=True)]
+
+
+def _blocked(total: bytes | None) -> Json:
+    if total is None:
+        return {"blocked": False, "blocked_since": None}
+    members = _BLOCKED.of(total)
+    since = members["blocked_since"]
+    return {
+        "blocked": members["blocked"],
+        "blocked_since": None if since is None else iso_ms(since),
     }
 
 

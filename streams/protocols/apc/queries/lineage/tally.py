@@ -26,6 +26,7 @@ from streams.protocols.apc.queries.lineage.entry import (
     Universe,
     entry_of,
 )
+from streams.protocols.apc.queries.lineage.pairs import PAIRS, Pairs
 from streams.protocols.apc.queries.lineage.sums import MODES, Spread, Sums, Totals
 from streams.views.changes import Cell, WriteBatch
 from streams.views.keys import key, position_at_end, position_key
@@ -78,6 +79,7 @@ class Prefixes(NamedTuple):
     totals: bytes
     protocol: bytes
     mode: bytes
+    pairs: bytes
 
 
 @cache_short(1 << 12)
@@ -110,12 +112,16 @@ def count(
         after = task[0] = before.plus(entry, sign)
         changes = _protocol_changes(entry, sign, before, after)
         totals = _difference(after.correlates(), before.correlates())
+        pairs = _pairs_change(entry, before, after)
         for universe in scope.universes:
             prefixes = _prefixes(universe)
             _update_index(rows, prefixes, position, protocol_key, value)
             figures = rows.cell(prefixes.totals, TOTALS)
             figures[0] += sign
             _add(figures, totals)
+            if pairs is not None:
+                sums = rows.cell(prefixes.pairs, PAIRS)
+                sums[0] = sums[0].plus(pairs)
             if protocol_key is not None:
                 runs, _ = _add_to_run(rows, prefixes.run + _NO_PROTOCOL + run, sign, True, False)
                 figures[_ALL_RUNS] += runs
@@ -123,6 +129,14 @@ def count(
                 _add_to_protocol(entry, sign, each, run, rows, prefixes)
             if entry.transfer is not None:
                 _add_to_mode(entry.transfer, sign, rows, prefixes)
+
+
+def _pairs_change(entry: Entry, before: Task, after: Task) -> Pairs | None:
+    """Return what a packet changes of the sums of correlations, None if nothing."""
+    if entry.transfer is None and entry.evaluation is None:
+        return None
+    old, new = before.pairs(), after.pairs()
+    return None if old == new else new.minus(old)
 
 
 def _difference(after: Sequence[int], before: Sequence[int]) -> Change:

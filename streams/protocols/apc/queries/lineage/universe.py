@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -10,6 +10,7 @@ import orjson
 
 from schemas import decode
 from streams.protocols.apc.queries.lineage.entry import EVERYTHING, FILTERS, Entry, Universe
+from streams.protocols.apc.queries.lineage.pairs import Pairs
 from streams.protocols.apc.queries.lineage.sums import Figures, Totals, figures_in
 from streams.protocols.apc.queries.lineage.tally import WHOLE, ByMode, count, mode_row
 from streams.views.changes import MemoryStore, WriteBatch
@@ -111,6 +112,7 @@ def _add(
 
 
 _CHUNK = 512
+Placed = Iterator[tuple[bytes, Entry]]
 
 
 class UniverseRows(NamedTuple):
@@ -141,6 +143,10 @@ class UniverseRows(NamedTuple):
     def totals(self) -> Totals:
         return Totals.load(self.rows.get_many([key("lineage totals", *self.universe)])[0])
 
+    def pairs(self) -> Pairs:
+        """Return the sums that correlations of transfers and outcomes are computed from."""
+        return Pairs.load(self.rows.get_many([key("lineage pairs", *self.universe)])[0])
+
     def modes(self) -> dict[str, ByMode]:
         prefix = key("lineage mode", *self.universe)
         return {k[len(prefix) : -2].decode(): mode_row(v) for k, v in self.rows.scan(prefix)}
@@ -152,6 +158,24 @@ class UniverseRows(NamedTuple):
             prefix = key("lineage of", *self.universe, protocol_id)
         index = self.rows.scan(prefix, reverse=True)
         return list(_entries(self.store, islice((ref for _, ref in index), limit)))
+
+    def borne(self, protocol_id: str | None) -> tuple[bytes, Callable[[bytes | None], Placed]]:
+        """Return the packets with lineage for a page, newest first, and the prefix of their keys.
+
+        The function yields those before a key, or all, each with its key.
+        """
+        prefix = key("lineage at", *self.universe)
+        if protocol_id is not None:
+            prefix = key("lineage of", *self.universe, protocol_id)
+
+        def entries(before: bytes | None) -> Placed:
+            index = self.rows.scan(prefix, before, reverse=True)
+            index = (each for each in index if before is None or each[0] < before)
+            while chunk := list(islice(index, _CHUNK)):
+                packets = _entries(self.store, iter([ref for _, ref in chunk]))
+                yield from zip((row_key for row_key, _ in chunk), packets, strict=True)
+
+        return prefix, entries
 
     def arbitrations(self) -> Arbitrations:
         row_key = key("lineage decisions", *self.universe)

@@ -150,6 +150,37 @@ def _decimal_mean(numbers: Sequence[float]) -> float:
     return float((total / len(numbers)).quantize(places, rounding=ROUND_HALF_EVEN))
 
 
+def correlation(packets: Sequence[Placed]) -> dict[str, Any]:
+    """Pearson's r from its definition by means, over one pair for each transfer."""
+    means = task_means(packets)
+    accepted, differences, outcomes = [], [], []
+    for _, packet in packets:
+        outcome = means.get(_task(packet), (None, None))[0]
+        if packet["packet_type"] == "TRANSFER" and outcome is not None:
+            payload = packet["payload"]
+            accepted.append(Fraction(payload.get("accepted", False)))
+            differences.append(exact(payload["sender_score"]) - exact(payload["receiver_score"]))
+            outcomes.append(outcome)
+    n = len(outcomes)
+    return {
+        "point_biserial": {"coefficient": _pearson(accepted, outcomes), "n": n},
+        "pearson": {"coefficient": _pearson(differences, outcomes), "n": n},
+    }
+
+
+def _pearson(xs: list[Fraction], ys: list[Fraction]) -> float | None:
+    x, y = _mean(xs), _mean(ys)
+    if x is None or y is None or len(xs) < 3 or len(set(xs)) == 1 or len(set(ys)) == 1:
+        return None
+    shared = sum(((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)), Fraction(0))
+    squares = sum(((a - x) ** 2 for a in xs), Fraction(0)) * sum(
+        ((b - y) ** 2 for b in ys), Fraction(0)
+    )
+    root = Decimal(squares.numerator).sqrt() / Decimal(squares.denominator).sqrt()
+    exact_r = Decimal(shared.numerator) / Decimal(shared.denominator) / root
+    return float(exact_r.quantize(Decimal("0.000001"), rounding=ROUND_HALF_EVEN))
+
+
 def eval_correlation(packets: Sequence[Placed]) -> Rows:
     crosses: dict[Any, bool] = {}
     for _, packet in packets:

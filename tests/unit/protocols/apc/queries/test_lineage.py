@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.protocols.apc.queries.lineage import queries
+from streams.protocols.apc.queries.lineage.pairs import correlation
 from streams.protocols.apc.queries.lineage.summary import summary
 from streams.protocols.apc.queries.lineage.sums import Sums
 from streams.protocols.apc.queries.lineage.universe import select_universe
@@ -44,6 +45,7 @@ def test_every_query_says_what_its_definition_says(history: Told, limit: int) ->
         )
         assert queries.transfer_quality(universe) == brute.transfer_quality(packets)
         assert queries.eval_correlation(universe) == brute.eval_correlation(packets)
+        assert correlation(universe.pairs()) == brute.correlation(packets)
         assert queries.effectiveness(universe, names, limit) == brute.effectiveness(packets)[:limit]
 
 
@@ -85,9 +87,12 @@ def check_summary(answer: Any, packets: Any, limit: int, protocol: str | None) -
         "arbitration_blocked_total": 0,
         "arbitration_rejected_total": 0,
     }
-    assert answer["protocols"] == rows[:limit]
+    unblocked = {"blocked": False, "blocked_since": None}
+    assert answer["protocols"] == [{**row, **unblocked} for row in rows[:limit]]
     assert answer["propagation"] == brute.propagation(packets, protocol)[:limit]
-    assert answer["protocol_effectiveness"] == expected_rows[:limit]
+    assert answer["protocol_effectiveness"] == [
+        {**row, **unblocked} for row in expected_rows[:limit]
+    ]
     assert answer["transfer_quality"] == [
         {**row, "acceptance_rate": rates[row["transfer_mode"]]} for row in quality
     ]
