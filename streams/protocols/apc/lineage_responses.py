@@ -67,7 +67,7 @@ class CorrelationRow(ResponseModel):
 
 
 class Coefficient(ResponseModel):
-    """n: transfers with an outcome.  coefficient: null below 3 of them, or without variance."""
+    """A coefficient over n transfers with an outcome; null below 3, or without variance."""
 
     coefficient: Annotated[float, Field(ge=-1, le=1)] | None
     n: Count

@@ -9,7 +9,7 @@ from streams.api.problems import Response
 from streams.api.route import Call, Produce, Query, Refused, Route, SyncCommand
 from streams.engine.records import Output
 from streams.protocols.saop import as_of
-from streams.protocols.saop.queries import audit, lists, rewinds
+from streams.protocols.saop.queries import audit, escalations, lists, rewinds
 from topology.saop import SAOP_REWINDS, SAOP_TURNS
 
 _SESSION = "/v1/saop/sessions/{session_id}"
@@ -73,7 +73,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/saop/escalations",
         "list_escalations",
-        _read(lists.escalations),
+        _read(escalations.escalations),
         "agents and tasks that need attention, newest first",
         lists.ESCALATION_PARAMS,
         "Escalations",

@@ -27,7 +27,7 @@ from streams.protocols.saop import as_of
 from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.lineage import escalation_node, rewind_node, session_node, task_node
 from streams.protocols.saop.lineage import turn_node as name_turn
-from streams.protocols.saop.queries import lists, rewinds
+from streams.protocols.saop.queries import escalations, lists, rewinds
 from streams.protocols.saop.queries.refused_transitions import refused_transitions
 from streams.protocols.saop.verdicts import message_of
 from streams.replay.as_of.query import value_of
@@ -355,7 +355,7 @@ def _escalation(call: Call) -> Thing:
     listed = _listed(
         call,
         "/v1/saop/escalations",
-        lists.escalations,
+        escalations.escalations,
         lists.ESCALATION_PARAMS,
         task_id=escalation["task_id"],
     )

@@ -30,9 +30,10 @@ LISTS = {
     "transitions", "versions", "violations", "warnings",
 }  # fmt: skip
 OBJECTS = {
-    "arbitration", "block_reason_counts", "constitutionalEvidence", "counterfactual", "error",
-    "evaluation", "gates", "headrace", "inter", "meta", "reject_reason_counts", "rejected", "state",
-    "summary", "throttle", "transfer_arbitration",
+    "arbitration", "block_reason_counts", "constitutionalEvidence", "correlation",
+    "counterfactual", "error", "evaluation", "gates", "headrace", "inter", "last_decision", "meta",
+    "pearson", "point_biserial", "reject_reason_counts", "rejected", "state", "summary",
+    "throttle", "transfer_arbitration",
 }  # fmt: skip
 ABSENT = {"cut", "refused"}
 TYPED = ("asap", "sap-task", "sap-learning", "saop", "rtes calls")
@@ -108,6 +109,7 @@ def check_lines(text: str, part: str = FORGED) -> None:
         "packet-lineage-summary",
         "apc throttling",
         "apc decisions",
+        "apc protocols",
         "apc coordination s",
         "saop sessions",
         "query /v1/apc/packets",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schemas.rtes import Event
+from schemas.rtes import Event, TaskTransition
 from schemas.saop import ParseError, Turn
 from tests.unit.envelopes import transition
 
@@ -26,7 +26,7 @@ def test_valid_input_becomes_a_model(form: Any) -> None:
     outcome = Event.safe_parse(form(event))
     assert outcome.success
     assert outcome.data is not None
-    assert outcome.data.payload.type == "TASK_TRANSITION"
+    assert isinstance(outcome.data.payload, TaskTransition)
 
 
 @pytest.mark.parametrize(

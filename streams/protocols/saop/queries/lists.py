@@ -10,10 +10,10 @@ import orjson
 from schemas.formats import iso_ms
 from schemas.json_mapping.json_form import number
 from schemas.rtes.models import NAMES, AgentId, Origin
-from streams.protocols.saop.queries.rows import ESCALATION_FILTERS, INDEXED_TYPES
+from streams.protocols.saop.queries.rows import INDEXED_TYPES
 from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
 from streams.views.keys import key, number_at_end
-from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
+from streams.views.pages import Entries, page_of, rows_by_index, rows_of
 from streams.views.parse import QueryParams
 from streams.views.query_params import (
     CURSOR,
@@ -29,7 +29,6 @@ from streams.views.values import Json, filters_of, json_of, matches
 from topology.saop import (
     RTES_EVENTS,
     RTES_REJECTIONS,
-    SAOP_ESCALATIONS,
     SAOP_LOG,
     SAOP_TASKS,
     SAOP_VERDICTS,
@@ -218,20 +217,3 @@ def verdicts(view: ReadOnlyStore, params: QueryParams) -> Json:
         return value if verdict in (None, value["verdict"]) else None
 
     return page_of(params, prefix, rows_of(view, prefix, item))
-
-
-def escalations(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """List SaopEscalations, newest first."""
-    members = filters_of(params, ESCALATION_FILTERS.values())
-
-    def item(row: bytes) -> Json | None:
-        value = json_of(SAOP_ESCALATIONS, row)
-        return value if matches(value, members) else None
-
-    for name, member in ESCALATION_FILTERS.items():
-        if member in members:
-            prefix = key("escalation of", name, members[member])
-            index = rows_reversed(view, prefix, lambda row: row)
-            return page_of(params, prefix, rows_by_index(view, index, item))
-    prefix = key("escalation")
-    return page_of(params, prefix, rows_reversed(view, prefix, item))

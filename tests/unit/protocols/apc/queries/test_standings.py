@@ -41,8 +41,8 @@ def test_protocols_over_all_runs(live: Bench) -> None:
     assert only == decayed
     others = live.look("/v1/apc/protocols", "blocked=false&limit=1")
     assert [each["protocol_id"] for each in others["items"]] == ["pa"]
-    rest = live.look("/v1/apc/protocols", f"blocked=false&cursor={others['next']}")
-    assert [each["protocol_id"] for each in rest["items"]] == ["pz"]
+    second = live.look("/v1/apc/protocols", f"blocked=false&cursor={others['next']}")
+    assert [each["protocol_id"] for each in second["items"]] == ["pz"]
 
 
 def test_a_summary_marks_blocked_protocols(live: Bench) -> None:
@@ -76,10 +76,10 @@ def test_the_client_has_the_queries_by_their_names(live: Bench) -> None:
 
 
 async def check_queries(live: Bench) -> None:
-    asked: list[str] = []
+    paths: list[str] = []
 
     async def query(path: str, *, after: str | None = None, **params: Any) -> Any:
-        asked.append(path)
+        paths.append(path)
         pairs = {name: value for name, value in params.items() if value is not None}
         return live.look(path, "&".join(f"{name}={value}" for name, value in pairs.items()))
 
@@ -102,5 +102,5 @@ async def check_queries(live: Bench) -> None:
     assert correlated.correlation.pearson.coefficient is None  # equal differences of scores
     # accepted 1, 0, 1, 0 against 0.9, 0.8, 0.7, 0.6: r = 0.1 / sqrt(0.05)
     assert correlated.correlation.point_biserial.coefficient == 0.447214
-    assert len(asked) == 6
+    assert len(paths) == 6
     assert isinstance(Client("http://127.0.0.1:9").apc, ApcQueries)

@@ -101,6 +101,23 @@ def test_escalations_that_fit(alarmed: Bench, query: dict[str, str], tasks: list
     assert [e["task_id"] for e in items(alarmed, ESCALATIONS, **query)] == tasks
 
 
+def test_escalations_of_a_session_include_those_before_its_first_transition(
+    alarmed: Bench,
+) -> None:
+    assert [e["task_id"] for e in items(alarmed, ESCALATIONS, session_id="s1")] == ["C"]
+    for task_id in ("A", "B"):
+        alarmed.send("rtes.raw", move("s1", task_id, "PENDING", "IN_PROGRESS"))
+    alarmed.send("rtes.raw", move("s2", "A", "PENDING", "IN_PROGRESS"))
+    assert [e["task_id"] for e in items(alarmed, ESCALATIONS, session_id="s1")] == ["C", "B", "A"]
+    assert [e["task_id"] for e in items(alarmed, ESCALATIONS, session_id="s2")] == ["A"]
+    first = ask(alarmed, ESCALATIONS, session_id="s1", limit=1)
+    second = ask(alarmed, ESCALATIONS, session_id="s1", cursor=first["next"])
+    assert [e["task_id"] for e in first["items"] + second["items"]] == ["C", "B", "A"]
+    assert second["next"] is None
+    of_task = items(alarmed, ESCALATIONS, session_id="s1", task_id="B")
+    assert [e["task_id"] for e in of_task] == ["B"]
+
+
 @pytest.mark.parametrize(
     ("path", "query", "rule", "name"),
     [
