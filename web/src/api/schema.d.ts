@@ -192,6 +192,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apc/protocols": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Protocols over all runs, each with the last decision on it */
+        get: operations["list_apc_protocols"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apc/protocols/{protocol_id}": {
         parameters: {
             query?: never;
@@ -2685,12 +2702,32 @@ export interface components {
             /** Next */
             next: string | null;
         };
+        /**
+         * Coefficient
+         * @description A coefficient over n transfers with an outcome; null below 3, or without variance.
+         */
+        Coefficient: {
+            /** Coefficient */
+            coefficient: number | null;
+            /** N */
+            n: number;
+        };
         /** Coordination */
         Coordination: {
             /** Inter */
             inter: components["schemas"]["headrace.apc.ApcCoordination"] | null;
             /** Intra */
             intra: components["schemas"]["headrace.apc.ApcCoordination"][];
+        };
+        /**
+         * Correlation
+         * @description Transfers and the mean outcome of their tasks.
+         *
+         *     point_biserial: whether the transfer was accepted.  pearson: sender's score minus receiver's.
+         */
+        Correlation: {
+            point_biserial: components["schemas"]["Coefficient"];
+            pearson: components["schemas"]["Coefficient"];
         };
         /** CorrelationRow */
         CorrelationRow: {
@@ -2856,6 +2893,8 @@ export interface components {
         Effectiveness: {
             /** Items */
             items: components["schemas"]["EffectivenessRow"][];
+            /** Next */
+            next: string | null;
         };
         /** EffectivenessRow */
         EffectivenessRow: {
@@ -2897,6 +2936,7 @@ export interface components {
         EvalCorrelation: {
             /** Items */
             items: components["schemas"]["CorrelationRow"][];
+            correlation: components["schemas"]["Correlation"];
         };
         /** Evaluation */
         Evaluation: {
@@ -3137,7 +3177,7 @@ export interface components {
             filters: components["schemas"]["SummaryFilters"];
             summary: components["schemas"]["SummaryCounts"];
             /** Protocols */
-            protocols: components["schemas"]["ProtocolRow"][];
+            protocols: components["schemas"]["MarkedProtocol"][];
             /** Transfer Quality */
             transfer_quality: components["schemas"]["RatedQuality"][];
             /** Drift Correlation */
@@ -3147,6 +3187,7 @@ export interface components {
             /** Protocol Effectiveness */
             protocol_effectiveness: components["schemas"]["RatedEffectiveness"][];
             transfer_arbitration: components["schemas"]["TransferArbitration"];
+            correlation: components["schemas"]["Correlation"];
         };
         /**
          * ListedRecord
@@ -3251,6 +3292,42 @@ export interface components {
              * @description The cursor of the next page.
              */
             next: string | null;
+        };
+        /** MarkedProtocol */
+        MarkedProtocol: {
+            /** Protocol Id */
+            protocol_id: string;
+            /** Transfer Count */
+            transfer_count: number;
+            /** Run Count */
+            run_count: number;
+            /** Task Count */
+            task_count: number;
+            /** Cross Use Case Count */
+            cross_use_case_count: number;
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Blocked */
+            blocked: boolean;
+            /** Blocked Since */
+            blocked_since: string | null;
+        };
+        /**
+         * Note
+         * @description What will become of a value that was sent, or what was left out of it.
+         */
+        Note: {
+            /** Index */
+            index: number;
+            /** Rule */
+            rule: string;
+            /** Path */
+            path: string;
+            /** Message */
+            message: string;
         };
         /** OpenCount */
         OpenCount: {
@@ -3378,11 +3455,16 @@ export interface components {
         };
         /**
          * Positions
-         * @description Where the records are on the log, in the order sent: topic/partition/offset.
+         * @description Where the records are on the log, in the order sent: topic/partition/offset.  `notes` is there only when there is something to say about a value.
          */
         Positions: {
             /** Positions */
             positions: string[];
+            /**
+             * Notes
+             * @default []
+             */
+            notes: components["schemas"]["Note"][];
         };
         /** ProcessorBacklog */
         ProcessorBacklog: {
@@ -3418,6 +3500,8 @@ export interface components {
         Propagation: {
             /** Items */
             items: components["schemas"]["PropagationRow"][];
+            /** Next */
+            next: string | null;
         };
         /** PropagationRow */
         PropagationRow: {
@@ -3469,10 +3553,49 @@ export interface components {
              */
             last_seen_at: string;
         };
+        /**
+         * ProtocolStanding
+         * @description A protocol over all runs, and the last decision on it.
+         */
+        ProtocolStanding: {
+            /** Protocol Id */
+            protocol_id: string;
+            /** Transfers */
+            transfers: number;
+            /** Accepted */
+            accepted: number;
+            /** Run Count */
+            run_count: number;
+            /** Avg Outcome */
+            avg_outcome: number | null;
+            /** Avg Drift Risk */
+            avg_drift_risk: number | null;
+            /** Effectiveness Score */
+            effectiveness_score: number;
+            /** Blocked */
+            blocked: boolean;
+            /** Blocked Reasons */
+            blocked_reasons: string[];
+            /** Blocked Since */
+            blocked_since: string | null;
+            /** Last Seen At */
+            last_seen_at: string | null;
+            /** Last Decision */
+            last_decision: components["schemas"]["headrace.apc.ApcDecision"] | null;
+        };
+        /** ProtocolStandings */
+        ProtocolStandings: {
+            /** Items */
+            items: components["schemas"]["ProtocolStanding"][];
+            /** Next */
+            next: string | null;
+        };
         /** Protocols */
         Protocols: {
             /** Items */
             items: components["schemas"]["ProtocolRow"][];
+            /** Next */
+            next: string | null;
         };
         /** QualityRow */
         QualityRow: {
@@ -3549,6 +3672,10 @@ export interface components {
             drift_risk_delta: number | null;
             /** Effectiveness Score */
             effectiveness_score: number;
+            /** Blocked */
+            blocked: boolean;
+            /** Blocked Since */
+            blocked_since: string | null;
         };
         /** RatedQuality */
         RatedQuality: {
@@ -10229,6 +10356,87 @@ export interface operations {
             };
         };
     };
+    list_apc_protocols: {
+        parameters: {
+            query?: {
+                /** @description Only those that are blocked, or only the others. */
+                blocked?: boolean;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProtocolStandings"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_protocol: {
         parameters: {
             query?: {
@@ -10423,6 +10631,8 @@ export interface operations {
                 project_id?: string;
                 /** @description Most rows. */
                 limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
                 /**
                  * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
                  * @example apc.packets/0/17
@@ -10514,6 +10724,8 @@ export interface operations {
                 protocol_id?: string;
                 /** @description Most rows. */
                 limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
                 /**
                  * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
                  * @example apc.packets/0/17
@@ -10777,6 +10989,8 @@ export interface operations {
                 project_id?: string;
                 /** @description Most rows. */
                 limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
                 /**
                  * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
                  * @example apc.packets/0/17
