@@ -69,11 +69,11 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
     with common.connect(settings) as log:
         for position in count_items(produce(log, outputs, rate), "send", len(outputs)):
             common.echo(position)
-    _say_filled(outputs)
+    say_filled(outputs)
     _show_notes(topic, content, settings)
 
 
-def _say_filled(outputs: Sequence[Output]) -> None:
+def say_filled(outputs: Sequence[Output]) -> None:
     """Say which absent members were derived from others."""
     from topology.core import FILLED
 

@@ -49,6 +49,14 @@ def test_no_module_but_those_of_extras_needs_more(installed: Installed) -> None:
     assert ran.returncode == 0, ran.stderr[-3000:]
 
 
+def test_the_public_names_are_in_the_wheel(installed: Installed) -> None:
+    statement = "from headrace import Client, asap, errors; print(asap.Envelope.__module__)"
+    ran = installed.run([installed.python, "-c", statement])
+    assert (ran.returncode, ran.stdout) == (0, "schemas.asap.envelope\n"), ran.stderr[-3000:]
+    ran = installed.run([installed.python, "-m", "headrace", "--version"])
+    assert version("headrace") in ran.stdout
+
+
 def test_a_scenario_comes_out_as_it_does_here(installed: Installed) -> None:
     ran = installed.headrace("play", SCENARIO)
     assert ran.returncode == 0, ran.stderr[-3000:]

@@ -234,8 +234,13 @@ def test_a_filled_trace_makes_no_other_envelope(bench: AsapBench, edge_first: bo
     else:
         by_kafka()
         bench.result(of)
-    events = bench.get(f"/v1/asap/envelopes/{of['id']}")["events"]
-    assert sorted(each["rule"] for each in events) == ["same_envelope", "task_created"]
+
+    def rules() -> list[str]:
+        events = bench.get(f"/v1/asap/envelopes/{of['id']}")["events"]
+        return sorted(each["rule"] for each in events)
+
+    wait_for(lambda: len(rules()) == 2, "the view has both verdicts")
+    assert rules() == ["same_envelope", "task_created"]
 
 
 def test_the_manifest_is_the_service_s(bench: AsapBench) -> None:
