@@ -214,6 +214,21 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "s",
         ),
         Panel(
+            "Requests of MCP",
+            "By method and outcome; `refused`: the error of a tool.",
+            rate("headrace_mcp_requests_total", "method", "outcome"),
+            "reqps",
+        ),
+        Panel(
+            "Time of MCP",
+            "95 % of the requests of a method.",
+            {
+                "histogram_quantile(0.95, sum by (le, method)"
+                f" (rate(headrace_mcp_request_seconds_bucket{_RATE})))": "{{method}}"
+            },
+            "s",
+        ),
+        Panel(
             "Requests in flight",
             "By gateway.",
             {"sum by (instance) (headrace_http_requests_in_flight)": "{{instance}}"},

@@ -33,6 +33,15 @@ SECONDS = MetricDeclaration(
     "Time from the request's headers to the end of the response; without streams.",
     ("method", "route"),
 )
+MCP_REQUESTS = MetricDeclaration(
+    "headrace_mcp_requests_total",
+    "counter",
+    "Requests of MCP, by method and outcome: `ok`, `refused` (a tool's error) or `error`.",
+    ("method", "outcome"),
+)
+MCP_SECONDS = MetricDeclaration(
+    "headrace_mcp_request_seconds", "histogram", "Time of a request of MCP.", ("method",)
+)
 IN_FLIGHT = MetricDeclaration(
     "headrace_http_requests_in_flight", "gauge", "Requests in progress.", (), True
 )
@@ -93,6 +102,8 @@ MEMORY = declared("headrace_view_memory_bytes")
 ALL = (
     REQUESTS,
     SECONDS,
+    MCP_REQUESTS,
+    MCP_SECONDS,
     IN_FLIGHT,
     PRODUCED,
     UNKNOWN,
@@ -147,6 +158,11 @@ class Metrics:
         labelled[0].inc()
         if took_s is not None and labelled[1] is not None:
             labelled[1].observe(took_s)
+
+    def observe_mcp(self, method: str, outcome: str, took_s: float) -> None:
+        """Count a request of MCP, and observe its time."""
+        self._metrics[MCP_REQUESTS.name].labels(method, outcome).inc()
+        self._metrics[MCP_SECONDS.name].labels(method).observe(took_s)
 
     def count_produced(self, topic: str, count: int) -> None:
         self._metrics[PRODUCED.name].labels(topic).inc(count)

@@ -17,14 +17,16 @@ INSTALL_LIMIT_S, RUN_LIMIT_S = 280, 120
 
 
 class NodeTools:
-    """The programs of `node/`, installed in a folder.  Skips the test when npm is not there."""
+    """The programs of a folder, installed in another.  Skips the test when npm is not there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, programs: str = "node") -> None:
         npm, node = shutil.which("npm"), shutil.which("node")
         if npm is None or node is None:
-            pytest.skip("Node.js and npm are not installed: the official parsers were not asked")
-        self._node, self._folder = node, folder / "node"
-        shutil.copytree(HERE / "node", self._folder, ignore=shutil.ignore_patterns("node_modules"))
+            pytest.skip(f"Node.js and npm are not installed: those of {programs}/ were not asked")
+        self._node, self._folder = node, folder / programs
+        shutil.copytree(
+            HERE / programs, self._folder, ignore=shutil.ignore_patterns("node_modules")
+        )
         self._run([npm, *_INSTALL], INSTALL_LIMIT_S)
 
     def ask(self, program: str, text: str) -> Any:
@@ -32,6 +34,22 @@ class NodeTools:
         file = self._folder / "asked.json"
         file.write_text(text, encoding="utf-8")
         return json.loads(self._run([self._node, program, str(file)], RUN_LIMIT_S))
+
+    def ask_json(self, program: str, value: Any) -> Any:
+        """What a program says, as JSON, of a value."""
+        return self.ask(program, json.dumps(value))
+
+    def run_program(self, command: list[str]) -> str:
+        """What a program of the folder prints, whether it succeeds or not."""
+        ran = subprocess.run(
+            command,
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            timeout=RUN_LIMIT_S,
+            check=False,
+        )
+        return ran.stdout + ran.stderr
 
     def _run(self, command: list[str], limit_s: int) -> str:
         ran = subprocess.run(

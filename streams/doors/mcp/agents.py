@@ -13,6 +13,7 @@ from streams.api.agent_tools import AgentTool, AgentTools, CallContext
 from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.results import META, Json, refused, tool_result
 from streams.doors.mcp.rules import meaning_of
+from streams.doors.mcp.schemas import or_refusal
 from streams.doors.mcp.sending import Deadline, Ruling, await_outcome, await_ruling, produce
 from streams.gateway.caller import get_caller
 from streams.protocols.queries import QUERIES
@@ -59,7 +60,8 @@ class OfferedTool(NamedTuple):
     def returns(self) -> Json | None:
         """Return the schema of `structuredContent`, if every answer keeps it."""
         schema = self.tool.returns
-        return schema if schema is not None and schema.get("type") == "object" else None
+        is_object = schema is not None and schema.get("type") == "object"
+        return or_refusal(schema) if schema is not None and is_object else None
 
 
 def name_of(tool: AgentTool) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import mcp_types as types
+import mcp.types as types
 from jsonschema_rs import Draft202012Validator
 from mcp.server.context import ServerRequestContext
 from pydantic import Field

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 Json = dict[str, Any]
@@ -47,6 +48,39 @@ def closed(members: Json, optional: tuple[str, ...] = ()) -> Json:
     ]
     schema: Json = {"type": "object", "properties": members, "additionalProperties": False}
     return {**schema, "required": required} if required else schema
+
+
+REFUSAL: Json = {
+    "type": "object",
+    "properties": {"rule": TEXT_OR_NULL, "detail": TEXT_OR_NULL},
+    "required": ["rule", "detail"],
+}
+"""What a refused call answers, whatever the tool."""
+_LOCAL = "#/$defs/"
+
+
+def or_refusal(schema: Json) -> Json | None:
+    """Return the schema of results that may be refusals too, for clients check these as well.
+
+    None if the schema refers to a part of itself that would then be elsewhere.
+    """
+    if any(not reference.startswith(_LOCAL) for reference in _references(schema)):
+        return None
+    first = {name: value for name, value in schema.items() if name not in ("$defs", "$schema")}
+    whole: Json = {"type": "object", "anyOf": [first, REFUSAL]}
+    return {**whole, "$defs": schema["$defs"]} if "$defs" in schema else whole
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """Yield the references in a schema."""
+    if isinstance(schema, dict):
+        if isinstance(reference := schema.get("$ref"), str):
+            yield reference
+        for value in schema.values():
+            yield from _references(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _references(value)
 
 
 VERDICT_MEMBERS: Json = {

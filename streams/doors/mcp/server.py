@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
 from importlib.metadata import version
@@ -24,6 +25,7 @@ from streams.doors.mcp.results import (
     refusal_result,
     refused_by,
 )
+from streams.doors.mcp.schemas import or_refusal
 from streams.doors.mcp.tools import BY_NAME, TOOLS, Tool
 from streams.doors.mcp.wire import refusal_error, unknown
 from streams.errors import ViewNotReady
@@ -53,6 +55,7 @@ _HINTS: dict[Any, CacheHint] = {
     "server/discover": CacheHint(ttl_ms=3_600_000, scope="public"),
 }
 _MOST_LAG = 1000
+INITIALIZE = "initialize"
 PAGE = 100
 """The tools of agents on one page."""
 
@@ -77,7 +80,7 @@ def make_server(door: Door) -> Server[Any]:
         on_completion=methods.complete,
     )
     server.extensions = {events.EXTENSION: {}}
-    server.middleware.append(_show_events)
+    server.middleware += [_show_events, _Measuring(door, server)]
     server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
     server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
     return server
@@ -86,12 +89,34 @@ def make_server(door: Door) -> Server[Any]:
 async def _show_events(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Add the capability for clients that do not look among the extensions."""
     result = await call_next(ctx)
-    if ctx.method not in ("initialize", "server/discover") or not isinstance(result, dict):
+    if ctx.method not in (INITIALIZE, "server/discover") or not isinstance(result, dict):
         return result
     capabilities = {**result["capabilities"], "events": events.CAPABILITY}
-    if ctx.method == "initialize":  # extensions came with the version after
+    if ctx.method == INITIALIZE:  # extensions came with the version after
         capabilities.pop("extensions", None)
     return {**result, "capabilities": capabilities}
+
+
+class _Measuring:
+    """Counts requests by method; methods that are not served count as one."""
+
+    def __init__(self, door: Door, server: Server[Any]) -> None:
+        self._metrics = door.gateway.metrics
+        self._server = server
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.request_id is None:
+            return await call_next(ctx)
+        is_served = ctx.method == INITIALIZE or self._server.get_request_handler(ctx.method)
+        method, outcome = ctx.method if is_served else "other", "error"
+        began_s = time.perf_counter()
+        try:
+            result = await call_next(ctx)
+            is_refused = isinstance(result, dict) and result.get("isError") is True
+            outcome = "refused" if is_refused else "ok"
+        finally:
+            self._metrics.observe_mcp(method, outcome, time.perf_counter() - began_s)
+        return result
 
 
 class _Methods:
@@ -250,7 +275,7 @@ def describe_tool(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.takes,
-        output_schema=tool.returns,
+        output_schema=or_refusal(tool.returns),
         annotations=types.ToolAnnotations.model_validate(tool.annotations),
     )
 

@@ -25,11 +25,15 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
 
 class McpBench:
-    """Each use has an application of its own, since one serves only once."""
+    """Each use has an application of its own, since one serves only once.
+
+    metrics: those of the application of the last use.
+    """
 
     def __init__(self, bench: AsapBench, tokens: Path | None) -> None:
         self.bench = bench
         self._tokens = tokens
+        self.metrics = ""
 
     def new_token(self, *roles: Role, principal: str = "kim") -> str:
         assert self._tokens is not None
@@ -88,7 +92,9 @@ class McpBench:
                 app.router.lifespan_context(app),
                 httpx2.AsyncClient(transport=transport, headers=headers) as http,
             ):
-                return await run(http)
+                answer = await run(http)
+                self.metrics = (await http.get("http://localhost/metrics")).text
+                return answer
 
         return asyncio.run(serve())
 

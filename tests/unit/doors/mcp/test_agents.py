@@ -11,10 +11,11 @@ from mcp.shared.exceptions import MCPError
 
 from streams.api.agent_tools import AgentTool
 from streams.doors.mcp.agents import ANNOTATIONS, name_of, page_of
+from streams.doors.mcp.schemas import REFUSAL, or_refusal
 from streams.doors.mcp.tools import TOOLS
 from tests.unit.doors.mcp.bench import Json, McpBench
-from tests.unit.protocols.summit.queries.stage import AGENT, failure, manifest, registered, words
-from tests.unit.protocols.summit.routes.summit_bench import SummitBench, summit_bench
+from tests.unit.protocols.summit.queries.stage import AGENT, failure, manifest, words
+from tests.unit.protocols.summit.routes.summit_bench import MANIFESTS, SummitBench, summit_bench
 
 RUN, TOOL = f"run_{AGENT}", f"{AGENT}__slugify"
 TEXT: Json = {"text": "to be or not to be", "top": 1}
@@ -23,7 +24,9 @@ TEXT: Json = {"text": "to be or not to be", "top": 1}
 @pytest.fixture(scope="module")
 def summit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SummitBench]:
     with summit_bench(tmp_path_factory.mktemp("mcp"), summit_wait_s=30) as bench:
-        registered(bench.bench, manifest(tools=[{**TITLE, "name": "slugify"}]))
+        made = manifest(tools=[{**TITLE, "name": "slugify"}])
+        (verdict,) = bench.send_and_await(MANIFESTS, made)
+        assert verdict["verdict"] == "accepted", verdict
         yield bench
 
 
@@ -119,6 +122,17 @@ def test_a_tool_that_nobody_offers(bench: McpBench) -> None:
 
 def new_tool(agent_id: str, name: str | None) -> AgentTool:
     return AgentTool(agent_id, "1.0.0", "0" * 64, name, "", {"type": "object"}, None)
+
+
+def test_an_output_schema_allows_refusals_too() -> None:
+    member: Json = {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}}
+    schema = or_refusal({**member, "$defs": {"n": {"type": "integer"}}})
+    assert schema == {
+        "type": "object",
+        "anyOf": [member, REFUSAL],
+        "$defs": {"n": {"type": "integer"}},
+    }
+    assert or_refusal({"type": "object", "properties": {"n": {"$ref": "#"}}}) is None
 
 
 def test_long_names_end_with_a_hash() -> None:

@@ -27,10 +27,14 @@ FACTS: Json = {"topic": "apc.events"}
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpBench]:
     with mcp_bench(tmp_path_factory.mktemp("mcp")) as bench:
-        for number in range(PACKETS):
-            packet = {**idea(number, trace__session_id=f"s-{number}")}
-            bench.bench.send("/v1/apc/packets", packet)
+        bench.use(send_packets)
         yield bench
+
+
+async def send_packets(client: Client) -> None:
+    for number in range(PACKETS):
+        packet = idea(number, trace__session_id=f"s-{number}")
+        await client.call_tool("send", {"topic": "apc.packets", "envelope": packet, "wait_s": 50})
 
 
 class AnyResult(Result):

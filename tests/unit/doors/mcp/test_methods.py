@@ -251,6 +251,20 @@ def test_nulls_survive_and_old_clients_get_no_result_type(bench: McpBench) -> No
     assert "resultType" not in json.loads(line.removeprefix("data: "))["result"]
 
 
+def test_requests_are_counted_by_method_and_outcome(bench: McpBench) -> None:
+    async def work(client: Client) -> None:
+        await client.call_tool("state", {"node": NODE})
+        await client.call_tool("state", {"node": "apc:packet:none"})
+        with pytest.raises(MCPError):
+            await client.session.call_tool("none", {})
+
+    bench.use(work)
+    counted = bench.metrics
+    for outcome in ("ok", "refused", "error"):
+        line = f'headrace_mcp_requests_total{{method="tools/call",outcome="{outcome}"}} 1.0'
+        assert line in counted
+
+
 def test_a_large_message_is_refused(bench: McpBench) -> None:
     bound = bench.bench.settings.gateway_max_body_bytes
     response = bench.post(b"1", mcp_protocol_version=MODERN, content_length=str(bound + 1))

@@ -11,11 +11,13 @@ import jsonschema
 import pytest
 from mcp.client import Client
 
+from streams.doors.mcp import schemas as s
 from streams.doors.mcp.tools import BY_NAME, TOOLS
 from tests.unit.doors.mcp.bench import LEGACY, MODERN, Json, McpBench, mcp_bench
 from tests.unit.envelopes import IDEA_ID, ack, idea
 
 NODE = f"apc:packet:{IDEA_ID}"
+QUERY = BY_NAME["query"].returns
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +42,15 @@ def answer(result: Any, tool: str) -> Json:
 
 
 def refusal(result: Any) -> Json:
+    """Return the structured content of a refusal, which some clients check by the schema too."""
     assert result.is_error, result.structured_content
     content: Json = result.structured_content
+    assert any(_fits(content, schema) for schema in (s.REFUSAL, s.SENT, QUERY))
     return content
+
+
+def _fits(content: Json, schema: Json) -> bool:
+    return jsonschema.Draft202012Validator(schema).is_valid(content)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", MODERN])

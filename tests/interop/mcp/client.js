@@ -1,0 +1,30 @@
+// The official TypeScript client lists and calls tools, reads a resource and completes an argument.
+//
+// node client.js FILE, in which {"url", "node"} are; prints what it got as JSON.
+import { readFileSync } from "node:fs";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const { url, node } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const client = new Client({ name: "interop", version: "1.0.0" });
+await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+const { tools } = await client.listTools();
+const state = await client.callTool({ name: "state", arguments: { node } });
+const refused = await client.callTool({ name: "state", arguments: { node: "apc:packet:none" } });
+const uri = `headrace://node/${encodeURIComponent(node)}`;
+const read = await client.readResource({ uri });
+const completed = await client.complete({
+  ref: { type: "ref/resource", uri: "headrace://rule/{rule}" },
+  argument: { name: "rule", value: "token_" },
+});
+await client.close();
+console.log(
+  JSON.stringify({
+    server: client.getServerVersion().name,
+    tools: tools.map((tool) => tool.name),
+    state: state.structuredContent,
+    refused: [refused.isError, refused.structuredContent.rule],
+    resource: JSON.parse(read.contents[0].text),
+    completed: completed.completion.values,
+  }),
+);
