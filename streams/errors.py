@@ -187,7 +187,10 @@ class Forbidden(NegativeAnswer):
 class NotFound(NegativeAnswer):
     """An error for an unknown id.  rule: its code in problem details."""
 
-    default_advice = "Check the id; what was sent a moment ago is found with --after POSITION."
+    default_advice = (
+        "Check the id (tables show the beginning of long ones; --wide shows all);"
+        " what was sent a moment ago is found with --after POSITION."
+    )
 
     def __init__(self, message: str, rule: str = "not_found", *, advice: str | None = None) -> None:
         super().__init__(message, advice=advice)

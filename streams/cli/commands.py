@@ -58,6 +58,9 @@ _APC = ProtocolCommands(
                 "explain": CommandEntry(
                     "apc.explain", "Explain a packet's verdict; try what-if values."
                 ),
+                "sessions": CommandEntry(
+                    "apc.figures", "Show sessions, and how many packets they have.", "sessions"
+                ),
                 "lineage": CommandEntry(
                     "apc.lineage", "Show how protocols spread, and their effectiveness."
                 ),

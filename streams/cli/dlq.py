@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streams.cli import common, text
+from streams.cli.cells import Row
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -52,22 +53,25 @@ def _show_groups(rows: list[dict[str, Any]], page: text.Page) -> None:
     if not rows:
         page.line(page.joined(page.check(True), "no dead letters", style="green"))
         return
-    titles = ("", "topic", "code", "count", "last", "position", "message")
-    cells = [
-        (
-            page.check(False),
-            page.plain(group["topic"]),
-            page.plain(group["code"], "red"),
-            page.number(group["count"]),
-            page.time(group["last"]),
-            page.plain(group["position"]),
-            page.message(group["message"]),
-        )
-        for group in rows
-    ]
-    page.table(titles, cells)
+    titles = ("", "topic", "code", "count", "last")
+    others = () if page.is_narrow else ("position", "message")
+    page.table((*titles, *others), [_group_row(group, page) for group in rows])
     page.line(page.arrow, "one of them: headrace dlq show POSITION")
     page.line(page.arrow, "when the cause is fixed: headrace dlq redrive --code CODE --dry-run")
+
+
+def _group_row(group: dict[str, Any], page: text.Page) -> Row:
+    cells = [
+        page.check(False),
+        page.plain(group["topic"]),
+        page.plain(group["code"], "red"),
+        page.number(group["count"]),
+        page.time(group["last"]),
+    ]
+    position, message = page.plain(group["position"]), page.message(group["message"])
+    if page.is_narrow:
+        return Row(cells, page.note(position, message, style=""))
+    return Row([*cells, position, message])
 
 
 def _show_groups_plain(rows: list[dict[str, Any]]) -> None:

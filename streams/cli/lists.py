@@ -11,6 +11,8 @@ from streams.cli import common, text
 from streams.cli.cells import Cell, Row
 from streams.settings import Settings
 
+_MAX_INDENT = 12
+"""What is nested deeper is compact JSON."""
 MAX_LIMIT = 1000
 """The most items of one page."""
 
@@ -117,12 +119,21 @@ def show_text(page: text.Page, table_columns: tuple[Column, ...], items: Iterabl
 
 
 def show_member_lines(page: text.Page, members: Mapping[str, Any], indent: int = 0) -> None:
-    """Print one member per line for people: ids and times are shortened."""
+    """Print one member per line for people: ids and times are shortened, objects come last."""
+    nested = {
+        name: value
+        for name, value in members.items()
+        if isinstance(value, Mapping) and value and indent < _MAX_INDENT
+    }
     cells = {
         name: getattr(page, _kind_of(name))(value)._replace(flexible=True, right=False)
         for name, value in members.items()
+        if name not in nested
     }
     page.members(cells, indent)
+    for name, value in nested.items():
+        page.line(page.plain(name, "dim"), indent=indent)
+        show_member_lines(page, value, indent + 2)
 
 
 def show_value(page: text.Page, value: Any, indent: int = 0) -> None:

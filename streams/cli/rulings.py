@@ -17,7 +17,8 @@ _AGENT = (
     Column("accepted", "accepted", "number"),
     Column("duplicate", "duplicate", "number"),
     Column("refused", "rejected", "number"),
-    *lists.columns("last_at", "last_rule"),
+    Column("last", "last_at", "time"),
+    Column("last rule", "last_rule", "plain"),
 )
 _RESULT = (
     *lists.columns("match", "kind", "title", "state", "at"),
@@ -51,23 +52,26 @@ def verdicts(from_: str | None, **params: Any) -> None:
 
 
 def _render_verdicts(answer: Any, page: text.Page) -> None:
-    rows = [
-        Row(
-            [
-                page.time(each["at"]),
-                page.plain(each["protocol"]),
-                page.id(each["title"]),
-                page.verdict(each["verdict"]),
-                page.plain(each["rule"]),
-                page.id(each["agent"]),
-                page.plain(each["cause"]),
-            ],
-            note=page.message(each["message"], "dim") if each["message"] else None,
-        )
-        for each in answer["items"]
+    titles = ("time", "protocol", "record", "verdict", "rule")
+    others = () if page.is_narrow else ("agent", "cause")
+    page.table((*titles, *others), [_verdict_row(each, page) for each in answer["items"]])
+    page.more(len(answer["items"]), answer["next"])
+
+
+def _verdict_row(each: Any, page: text.Page) -> Row:
+    """Return a row; a narrow page has the cause beside the message below, and not the agent."""
+    cells = [
+        page.time(each["at"]),
+        page.plain(each["protocol"]),
+        page.id(each["title"]),
+        page.verdict(each["verdict"]),
+        page.plain(each["rule"]),
     ]
-    page.table(("time", "protocol", "record", "verdict", "rule", "agent", "cause"), rows)
-    page.more(len(rows), answer["next"])
+    message = [page.message(each["message"])] if each["message"] else []
+    cause = page.plain(each["cause"])
+    if page.is_narrow:
+        return Row(cells, page.note(cause, *message))
+    return Row([*cells, page.id(each["agent"]), cause], page.note(*message) if message else None)
 
 
 @click.command("agents")
@@ -101,8 +105,29 @@ def search(**params: Any) -> None:
     answer = common.ask("/v1/search", common.query_of(params), Settings.load())
 
     def render(answer: Any, page: text.Page) -> None:
-        lists.show_text(page, _RESULT, answer["items"])
+        if page.is_narrow:
+            _render_results(answer["items"], page)
+        else:
+            lists.show_text(page, _RESULT, answer["items"])
 
     text.show(answer, render, pipe=None)
     if not answer["items"]:
         raise SystemExit(1)
+
+
+def _render_results(items: Any, page: text.Page) -> None:
+    """Print results with their nodes below, which is what one copies."""
+    rows = [
+        Row(
+            [
+                page.plain(each["match"]),
+                page.plain(each["kind"]),
+                page.id(each["title"]),
+                page.plain(each["state"]),
+                page.time(each["at"]),
+            ],
+            note=page.message(each["node"], "dim"),
+        )
+        for each in items
+    ]
+    page.table([column.title for column in _RESULT[:-1]], rows)

@@ -37,6 +37,8 @@ from streams.cli.cells import GAP, Cell, Row, cut, lay_out
 from streams.errors import UsageError
 
 ID_CHARACTERS = 8
+NARROW = 100
+"""The width below which a table moves what does not fit into a note below its row."""
 _JSON, _TEXT, _WIDE, _LOCAL = (f"{__name__}.{name}" for name in ("json", "text", "wide", "local"))
 _LONG_ID = re.compile(
     r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}", re.I
@@ -180,11 +182,14 @@ class Page:
         self.arrow = "->" if ascii else "→"
         self.dash = "-" if ascii else "–"
         self.ellipsis = "..." if ascii else "…"
+        self.is_narrow = width is not None and width < NARROW
 
     def plain(self, value: Any, style: str = "") -> Cell:
         """Return a cell with a value: None is a dash, a list its parts, an object compact JSON."""
         match value:
             case None | "":
+                return Cell("-")
+            case Mapping() if not value:
                 return Cell("-")
             case bool():
                 return Cell("yes" if value else "no", style)
@@ -244,6 +249,10 @@ class Page:
             return Cell(self.dash)
         sign, plain_sign, _, style = _VERDICTS["accepted" if holds else "rejected"]
         return Cell(plain_sign if self.ascii else sign, style)
+
+    def note(self, *cells: Cell, style: str = "dim") -> Cell:
+        """Return several texts, parted by two spaces, for the line below a row."""
+        return Cell((" " * GAP).join(cell.text for cell in cells), style, flexible=True)
 
     def joined(self, *cells: Cell | str, style: str = "") -> Cell:
         """Return one cell with several texts, parted by spaces; strings must be our own words."""

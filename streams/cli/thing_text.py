@@ -108,8 +108,8 @@ def rule_beside(ruling: Json) -> str | None:
 def show_verdict(verdict: Json, page: Page) -> None:
     """Print why a verdict is so: rule, message, checks, errors, figures, cause and fact."""
     fault = [page.joined("fault:", page.plain(verdict["fault"]))] if verdict["fault"] else []
-    rule = page.plain(rule_beside(verdict))
-    page.line(page.plain("why", "bold"), page.verdict(verdict["verdict"]), rule, *fault)
+    rule = [page.plain(name)] if (name := rule_beside(verdict)) else []
+    page.line(page.plain("why", "bold"), page.verdict(verdict["verdict"]), *rule, *fault)
     if verdict["message"]:
         page.line(page.message(verdict["message"]), indent=2)
     _show_checks(verdict["checks"], page)

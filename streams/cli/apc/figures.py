@@ -8,6 +8,7 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common, lists, text
+from streams.cli.cells import Row
 from streams.cli.lists import Column
 from streams.settings import Settings
 
@@ -24,6 +25,27 @@ _DECISION = (
     Column("arbitration", "arbitration", "message"),
 )
 _DECISION_TITLES = ("at", "decision", "protocol", "outcome", "reason")
+
+
+_SESSION = (
+    Column("last", "last_at", "time"),
+    Column("session", "session_id", "id"),
+    Column("state", "state"),
+    Column("packets", "packets", "number"),
+    Column("refused", "rejected", "number"),
+)
+
+
+@click.command("sessions")
+@lists.options
+def sessions(**params: Any) -> None:
+    """Show sessions with the number of their packets, the latest first.
+
+    \b
+    Example:
+      headrace apc sessions
+    """
+    lists.show("/v1/apc/sessions", _SESSION, **params)
 
 
 @click.command("throttling")
@@ -53,22 +75,25 @@ def _pipe(table_columns: tuple[Column, ...]) -> Any:
 
 
 def _render_throttling(answer: Any, page: text.Page) -> None:
-    titles = ("at", "session", "gen", "protocol", "from", "accepted", "refused", "receivers")
-    rows = [
-        (
-            page.time(each["updated_at"]),
-            page.id(each["session_id"]),
-            each["generation"],
-            page.id(each["protocol_id"]),
-            page.id(each["from_swarm"]),
-            each["accepted"],
-            page.message(_counts(each["rejected"])),
-            page.message(_receivers(each)),
-        )
-        for each in answer["items"]
+    titles = ("at", "session", "gen", "protocol", "from", "accepted")
+    others = () if page.is_narrow else ("refused", "receivers")
+    page.table((*titles, *others), [_throttling_row(each, page) for each in answer["items"]])
+    page.more(len(answer["items"]), answer["next"])
+
+
+def _throttling_row(each: Any, page: text.Page) -> Row:
+    cells = [
+        page.time(each["updated_at"]),
+        page.id(each["session_id"]),
+        page.plain(each["generation"]),
+        page.id(each["protocol_id"]),
+        page.id(each["from_swarm"]),
+        page.plain(each["accepted"]),
     ]
-    page.table(titles, rows)
-    page.more(len(rows), answer["next"])
+    refused, receivers = page.message(_counts(each["rejected"])), page.message(_receivers(each))
+    if page.is_narrow:
+        return Row(cells, page.note(page.joined("to", receivers), page.joined("refused", refused)))
+    return Row([*cells, refused, receivers])
 
 
 def _receivers(each: Any) -> str:

@@ -77,9 +77,10 @@ def render_replay(answer: Any, page: text.Page) -> None:
     page.table(("time", "packet", "type", "phase", "event", states), rows)
     refused = sum(state.startswith("REJECTED") for state in ends)
     counted = text.plural(len(ends), "packet")
-    page.line(f"{counted}, {refused:,} refused; {answer['event_count']} steps.")
+    page.line(f"{counted}, {refused:,} refused; {page.plain(answer['event_count']).text} steps.")
     if answer.get("hint") is not None:
-        words = f"{answer['returned']} steps are shown; --limit {answer['event_count']} shows all"
+        count = page.plain(answer["returned"]).text
+        words = f"{count} steps are shown; --limit {answer['event_count']} shows all"
         page.line(page.arrow, page.plain(words))
 
 

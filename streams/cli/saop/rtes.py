@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from streams.cli import common, lists, text
+from streams.cli.cells import Row
 from streams.cli.saop import tables
 from streams.settings import Settings
 
@@ -84,17 +85,18 @@ def rejections(**params: Any) -> None:
 def _show_rejections(answer: Any, page: text.Page) -> None:
     from streams.protocols.saop.rtes.event_lines import rejection_reason
 
-    rows = [
-        (
+    rows = []
+    for each in answer["items"]:
+        cells = [
             page.time(each["at"]),
             page.plain(each["type"]),
             page.verdict(each["verdict"]),
             page.plain(each["rule"]),
-            page.message(rejection_reason(each)),
-        )
-        for each in answer["items"]
-    ]
-    page.table(("time", "type", "verdict", "rule", "reason"), rows)
+        ]
+        reason = page.message(rejection_reason(each))
+        rows.append(Row(cells, reason) if page.is_narrow else Row([*cells, reason]))
+    others = () if page.is_narrow else ("reason",)
+    page.table(("time", "type", "verdict", "rule", *others), rows)
     page.more(len(rows), answer["next"])
 
 

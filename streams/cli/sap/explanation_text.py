@@ -36,7 +36,7 @@ def _show_command(command: Json, constitution: str, page: Page) -> None:
         page.plain(command["subject"].lower(), "bold"),
         page.time(command["at"]),
         page.verdict(command["verdict"]),
-        page.plain(_rule_beside(command)),
+        *([page.plain(rule)] if (rule := _rule_beside(command)) else []),
         page.plain(command["position"], "dim"),
     )
     for check in command["checks"]:

@@ -31,6 +31,7 @@ def command(ctx: click.Context, /, agent: str, version: str | None, after: str |
 def _render(answer: Any, page: text.Page) -> None:
     schemas = [name for name in answer if name.endswith("Schema")]
     others = {name: value for name, value in answer.items() if name not in schemas}
+    others["tools"] = [tool["name"] for tool in answer["tools"]]
     lists.show_member_lines(page, others)
     for name in schemas:
         page.line()

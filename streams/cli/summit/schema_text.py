@@ -35,9 +35,22 @@ def _type_of(schema: Any) -> Any:
 
 
 def _rest_of(schema: Any) -> str | None:
-    """Return the description, and what else the schema says as JSON."""
+    """Return the description, and what else the schema says."""
     if not isinstance(schema, Mapping):
         return common.json_line(schema)
-    others = {name: value for name, value in schema.items() if name not in _IN_COLUMNS}
-    parts = [schema.get("description"), common.json_line(others) if others else None]
+    others = [
+        f"{name} {_in_words(value)}" for name, value in schema.items() if name not in _IN_COLUMNS
+    ]
+    parts = [schema.get("description"), ", ".join(others)]
     return " ".join(str(part) for part in parts if part) or None
+
+
+def _in_words(value: Any) -> str:
+    """Return a value of a schema: simple ones and their lists as words, others as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(each, str | int | float) for each in value):
+        return " | ".join(map(_in_words, value))
+    if isinstance(value, Mapping) and list(value) == ["type"]:
+        return _in_words(value["type"])
+    return common.json_line(value)

@@ -80,7 +80,7 @@ def test_agents_are_listed_with_what_became_of_their_records() -> None:
     assert items
     lines = run_at("agents", "--text", "--wide").stdout.splitlines()
     assert lines[0].split() == [
-        *("agent", "protocol", "accepted", "duplicate", "refused", "last_at", "last_rule")
+        *("agent", "protocol", "accepted", "duplicate", "refused", "last", "last", "rule")
     ]
     assert len(lines) == len(items) + 1
 

@@ -55,7 +55,7 @@ def test_a_thing_has_its_steps_and_why(requests: list[str]) -> None:
         " apc.packets/0/4",
         "   Retracted by builder-1.",
     ]
-    assert lines[12] == "why  ✔ accepted  -"
+    assert lines[12] == "why  ✔ accepted"
     assert "  cause apc.packets/0/1  fact apc.events/0/2" in lines
     assert lines[-3:] == [
         "led to   child_of    apc:packet:00000000",
