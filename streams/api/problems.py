@@ -67,6 +67,7 @@ HTTP_RULES: tuple[Code, ...] = (
     Code(
         "topic_internal", 403, "Records of that topic are for processors, or may contain secrets."
     ),
+    Code("record_too_large", 403, "The record has more than 16 MiB, and is not shown."),
     Code("not_found", 404, "Nothing has that id."),
     Code("path_unknown", 404, "There is no such path."),
     Code(

@@ -15,6 +15,11 @@ from topology.declarations import Topic, TopicKind
 
 PATIENCE_S = 3.0
 """How long one request waits for its records."""
+MAX_BYTES = 16 << 20
+"""The most bytes of values that are read for one request, but at least one record.
+
+A topic bounds compressed bytes only, and a thousandfold of them may be in memory.
+"""
 _POLL_S = 0.1
 _MAX_DIGITS = 18
 _HIDDEN = (TopicKind.INTERNAL, TopicKind.CHANGELOG)
@@ -57,12 +62,14 @@ def partition_named(state: LogState, name: str, number: str) -> Partition:
 
 
 def read_record(log: Log, tp: TopicPartition, number: str) -> Record:
-    """Return the record at an offset.  Raises NotFound, Gone, BrokerUnavailable."""
-    offset = parse_number(number)
+    """Return the record at an offset.  Raises Forbidden, NotFound, Gone, BrokerUnavailable."""
+    offset, place = parse_number(number), f"{tp.topic}/{tp.partition}/{number}"
     record = next(read_offsets(log, tp, [offset], PATIENCE_S), None)
     if record is not None:
+        if _size(record) > MAX_BYTES:
+            message = f"{place} has {_size(record)} bytes, more than the {MAX_BYTES} that are shown"
+            raise Forbidden(message, "record_too_large", advice="")
         return record
-    place = f"{tp.topic}/{tp.partition}/{number}"
     if 0 <= offset < log.starts([tp])[tp]:
         raise Gone(f"{place} is not kept any more", "record_expired", advice="")
     raise _unknown_record(
@@ -73,18 +80,22 @@ def read_record(log: Log, tp: TopicPartition, number: str) -> Record:
 def read_page(log: Log, tp: TopicPartition, first: int, limit: int) -> RecordPage:
     """Return at most `limit` committed records from an offset on.
 
-    What lies before the partition's start is skipped.  Less comes if Kafka takes long, and the next
-    page goes on from there.
+    What lies before the partition's start is skipped.  Less comes if Kafka takes long or values are
+    large, and the next page goes on from there.
     """
     start, end = log.starts([tp])[tp], log.ends([tp])[tp]
     offset = max(first, start)
     if offset >= end:
         return RecordPage([], None)
     records: list[Record] = []
-    deadline = time.monotonic() + PATIENCE_S
+    deadline, size = time.monotonic() + PATIENCE_S, 0
     with log.reader({tp: offset}) as reader:
         while len(records) <= limit and reader.position(tp) < end and time.monotonic() < deadline:
-            records += reader.poll(_POLL_S, limit + 1 - len(records))
+            polled = reader.poll(_POLL_S, 1)
+            size += sum(map(_size, polled))
+            if records and size > MAX_BYTES:
+                return RecordPage(records, records[-1].offset + 1)
+            records += polled
         position = reader.position(tp)
     if len(records) > limit:  # the last one only shows that there is a next page
         return RecordPage(records[:limit], records[limit].offset)
@@ -94,6 +105,10 @@ def read_page(log: Log, tp: TopicPartition, first: int, limit: int) -> RecordPag
 def parse_number(text: str) -> int:
     """Return a partition or an offset; -1, which is none, for anything else."""
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS else -1
+
+
+def _size(record: Record) -> int:
+    return len(record.value or b"")
 
 
 def _unknown_record(message: str) -> NotFound:

@@ -7,9 +7,10 @@ from typing import Any
 
 from schemas import Undecodable, decode
 from streams.api.route import Call, Query, Route
+from streams.engine.headers import iso
 from streams.engine.log import Log
 from streams.engine.records import Record, position
-from streams.log.record_json import headers_json, record_json
+from streams.log.record_json import headers_json, key_text, value_json
 from streams.log.records import Partition, partition_named, read_page, read_record
 from streams.routes.log import process_of
 from streams.views.query_params import Parameter, ValueForm, limit
@@ -29,10 +30,10 @@ def list_records(call: Call) -> Json:
     topic, tp = named_partition(call)
     first = call.params.number("from") or 0
     page = read_page(log_of(call), tp, first, call.params.limit())
-    items = [describe_record(topic, record) for record in page.records]
-    for item in items:
-        del item["value"]
-    return {"items": items, "next": page.next}
+    return {
+        "items": [_describe_envelope(topic, record) for record in page.records],
+        "next": page.next,
+    }
 
 
 def get_record(call: Call) -> Json:
@@ -58,18 +59,21 @@ def log_of(call: Call) -> Log:
 
 def describe_record(topic: Topic, record: Record) -> Json:
     """Return a record with its position, its schema and its value as the protocol's JSON."""
-    decoded = record_json(topic, record)
+    return {**_describe_envelope(topic, record), "value": value_json(topic, record)}
+
+
+def _describe_envelope(topic: Topic, record: Record) -> Json:
+    """Return what a record is without its value."""
     return {
         "position": position(record),
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
-        "timestamp": decoded["timestamp"],
-        "key": decoded["key"],
+        "timestamp": iso(record.timestamp).decode(),
+        "key": key_text(record),
         "headers": headers_json(record),
         "size": len(record.value or b""),
         "schema": _schema_of(topic, record),
-        "value": decoded["value"],
     }
 
 

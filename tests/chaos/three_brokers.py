@@ -17,6 +17,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
+from streams.engine.records import TopicPartition
 from streams.ops.broker import config, kafka_distribution, local, network
 from streams.ops.broker.home import Home
 from streams.ops.broker.process import Child
@@ -189,6 +190,15 @@ class ThreeBrokers:
         futures = self._asked().describe_topics(TopicCollection(list(topics)))
         descriptions = [future.result(_ANSWER_S) for future in futures.values()]
         return {len(p.replicas) for topic in descriptions for p in topic.partitions}
+
+    def leader(self, tp: TopicPartition) -> int | None:
+        """Return the broker that leads a partition, None when there is none or nobody answers."""
+        try:
+            (future,) = self._asked().describe_topics(TopicCollection([tp.topic])).values()
+            leader = future.result(_ANSWER_S).partitions[tp.partition].leader
+        except (KafkaException, TimeoutError):
+            return None
+        return None if leader is None else int(leader.id)
 
     def _alive(self) -> set[int]:
         """As the cluster sees it."""

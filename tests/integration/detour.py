@@ -1,10 +1,11 @@
-"""A way to a gateway that can be cut, or lose what comes back."""
+"""A way to a gateway or a broker that can be cut, be slow, or lose what comes back."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -13,11 +14,14 @@ class Detour:
     """A TCP relay to whatever address `target` gives at the time.
 
     lose_answers: requests go through, answers are dropped and the connection with them.
+    bytes_per_s: what all clients together may send; None for any number.
     requests: chunks that clients sent; connections: how many there have been.
     """
 
     def __init__(self, target: Callable[[], str]) -> None:
         self._target = target
+        self.bytes_per_s: float | None = None
+        self._free_at = 0.0
         self._open: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
         self.lose_answers = False
@@ -69,8 +73,35 @@ class Detour:
                 if answer and self.lose_answers:
                     return
                 self.requests += not answer
+                if not answer:
+                    await self._wait_turn(len(chunk))
                 writer.write(chunk)
                 await writer.drain()
+
+    async def _wait_turn(self, size: int) -> None:
+        """Wait as long as a link with this throughput takes for what was sent before, and this."""
+        if self.bytes_per_s is None:
+            return
+        now = asyncio.get_running_loop().time()
+        self._free_at = max(now, self._free_at) + size / self.bytes_per_s
+        await asyncio.sleep(self._free_at - now)
+
+
+@contextlib.contextmanager
+def detour_thread(target: Callable[[], str]) -> Iterator[Detour]:
+    """Run a detour on an event loop of its own, for clients that are not of asyncio."""
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        detour = Detour(target)
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
+        thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(detour.__aenter__(), loop).result()
+            yield detour
+        finally:
+            asyncio.run_coroutine_threadsafe(detour.__aexit__(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:

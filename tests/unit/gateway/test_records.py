@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.engine.records import TopicPartition
+from streams.engine.records import Output, TopicPartition, position
 from streams.log import records
 from tests.unit.envelopes import idea
 from tests.unit.gateway.bench import GatewayBench
@@ -95,6 +95,25 @@ def test_a_record_behind_an_open_transaction_is_not_awaited_for_long(
     ]
     gateway.bench.log.release(tp, first_offset)
     assert gateway.get(f"/v1/records/{sent}")["position"] == sent
+
+
+def test_large_records_are_not_shown_and_end_a_page(
+    gateway: GatewayBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Test what a client of Kafka makes of a few kilobytes: values of megabytes, as many as fit."""
+    sizes = [400, 400, 900, 10, 10]
+    monkeypatch.setattr(records, "MAX_BYTES", 800)
+    name = APC_PACKETS.name
+    outputs = [Output(name, b"bomb", bytes(size), (), 0) for size in sizes]
+    places = [position(record) for record in gateway.bench.log.append(outputs)]
+    pages, next_offset = [], 0
+    while next_offset is not None:
+        page = gateway.get(f"/v1/records/{name}/0", **{"from": str(next_offset)})
+        pages.append([item["size"] for item in page["items"]])
+        next_offset = page["next"]
+    assert pages == [[400, 400], [900], [10, 10]]
+    assert rule_of(gateway, places[2]) == (403, "record_too_large")
+    assert gateway.get(f"/v1/records/{places[1]}")["size"] == 400
 
 
 def test_topics_are_named_with_or_without_prefix(tmp_path: Path) -> None:
