@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from streams.engine.kafka_records import record_of
 from streams.engine.kafka_refusals import refusal_of
-from streams.engine.records import Record, TopicPartition
+from streams.engine.records import LogRecord, Record, TopicPartition
 from streams.errors import BrokerUnavailable, HeadraceError
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class KafkaReader:
             elif error.name() == "_PARTITION_EOF":
                 self._positions[tp] = max(self._positions[tp], message.offset())
             elif error.name() == "_BAD_COMPRESSION":
-                self._pass_over(tp, message.offset())
+                records += self._pass_over(tp, message.offset())
             elif refusal := refusal_of(error):
                 self._failure = refusal
             elif error.fatal() or error.name() == "_AUTO_OFFSET_RESET":
@@ -63,14 +63,17 @@ class KafkaReader:
             self._raise_failure()
         return records
 
-    def _pass_over(self, tp: TopicPartition, offset: int) -> None:
+    def _pass_over(self, tp: TopicPartition, offset: int) -> list[Record]:
         """Go on behind a record that the client does not inflate, which it would fetch for ever.
 
-        It is corrupt, or its batch is larger than `message.max.bytes`; workers dead-letter it.
+        It is corrupt, or its batch is larger than `message.max.bytes`.  As in workers, which
+        dead-letter it, it is a record of an empty value.
         """
-        if offset >= self._positions[tp]:
-            log.warning("%s/%d/%d cannot be inflated and is skipped", *tp, offset)
-            self.seek(tp, offset + 1)
+        if offset < self._positions[tp]:
+            return []
+        log.warning("%s/%d/%d cannot be inflated: it is read without content", *tp, offset)
+        self.seek(tp, offset + 1)
+        return [LogRecord(*tp, offset, 0, None, b"")]
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None

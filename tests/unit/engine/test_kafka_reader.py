@@ -23,6 +23,9 @@ class Consumer:
     def assign(self, places: list[PartitionOffset]) -> None:
         self.assigned = places
 
+    def seek(self, place: PartitionOffset) -> None:
+        self.sought = place
+
     def consume(self, count: int, timeout_s: float) -> list[Message]:
         messages, self.messages = self.messages[:count], self.messages[count:]
         return messages
@@ -51,3 +54,14 @@ def test_an_end_moves_the_position_over_what_is_no_record() -> None:
     reads = reader(Message(4), Message(7, Fault(END, called="_PARTITION_EOF")))
     assert [record.offset for record in reads.poll(1)] == [4]
     assert reads.position(TP) == 7
+
+
+def test_a_batch_that_the_client_does_not_inflate_is_a_record_without_content() -> None:
+    """Check that it is what a worker makes of it, once, and that what lies behind it is read."""
+    bomb = Message(4, Fault(GONE, called="_BAD_COMPRESSION"))
+    reads = reader(bomb, bomb, Message(5))
+    assert [(each.offset, each.key, each.value) for each in reads.poll(1)] == [
+        (4, None, b""),
+        (5, b"a", b"v"),
+    ]
+    assert reads.position(TP) == 6
