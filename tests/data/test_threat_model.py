@@ -13,7 +13,7 @@ from tests.processes import PREFIX, ROOT
 TEXT = (ROOT / "docs/threat-model.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in TEXT.split("## Attacks and bounds")[1].splitlines()
+    for line in TEXT.split("## Attacks and bounds")[1].split("\n## ")[0].splitlines()
     if line.startswith("|") and not line.startswith(("| attack |", "| event |", "|---"))
 ]
 
