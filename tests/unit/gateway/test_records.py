@@ -106,7 +106,8 @@ def test_large_records_are_not_shown_and_end_a_page(
     name = APC_PACKETS.name
     outputs = [Output(name, b"bomb", bytes(size), (), 0) for size in sizes]
     places = [position(record) for record in gateway.bench.log.append(outputs)]
-    pages, next_offset = [], 0
+    pages: list[list[int]] = []
+    next_offset: int | None = 0
     while next_offset is not None:
         page = gateway.get(f"/v1/records/{name}/0", **{"from": str(next_offset)})
         pages.append([item["size"] for item in page["items"]])

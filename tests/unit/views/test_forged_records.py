@@ -30,6 +30,15 @@ def forge(
     bench.log.append([Output(topic, key, value, [(CAUSE, cause)] if cause else (), 0)])
 
 
+def test_a_record_without_content_on_any_topic_does_not_stop_a_view(bench: Bench) -> None:
+    """Check what a reader makes of a batch that its client does not inflate."""
+    names = [name for name in FOLLOWED if not topics.BY_NAME[name].internal]
+    bench.log.append([Output(name, None, b"", (), 0) for name in names])
+    bench.send("apc.packets", idea())
+    bench.view.catch_up(0)
+    assert bench.get(PACKET).status == 200
+
+
 @pytest.mark.parametrize(
     ("topic", "key", "value", "cause"),
     [
