@@ -13,7 +13,7 @@ import click
 from streams.cli import common
 from streams.errors import StateLocked, UsageError
 from streams.settings import Settings
-from streams.settings.addresses import answers
+from streams.settings.addresses import answers, running_url
 
 
 @click.command("demo")
@@ -34,9 +34,27 @@ def command() -> None:
         raise UsageError(
             "the demo speaks for many agents, and a token for one", advice="Unset HEADRACE_TOKENS."
         )
+    running = running_url(settings)
     with _demo_system(settings) as (system_settings, url):
-        _run_demo(system_settings, url)
+        has_console = answers(url, "/console/")
+        _run_demo(system_settings, url, has_console)
     common.echo(f"Done after {time.monotonic() - started_s:.1f} s in all.")
+    if has_console:
+        common.echo(console_advice(url if url == running else None, settings.gateway))
+
+
+def console_advice(running: str | None, gateway: str) -> str:
+    """Return how to look at what was sent.
+
+    running: URL of a gateway that goes on; None if it ended with the demo.  gateway: the address of
+    one that `headrace up` starts.
+    """
+    if running is not None:
+        return f"Open the console: {running}/console/"
+    return (
+        f"The console ended with this system. `headrace up --open` starts one that stays, at"
+        f" http://{gateway}/console/; `headrace demo` in another terminal tells this story there."
+    )
 
 
 @contextmanager
@@ -68,13 +86,13 @@ def _has_worker(settings: Settings) -> bool:
     return False
 
 
-def _run_demo(settings: Settings, url: str) -> None:
+def _run_demo(settings: Settings, url: str, has_console: bool) -> None:
     from streams.demo import DemoContext, HttpSystemClient, tell
 
     with common.connect(settings) as log, closing(HttpSystemClient(url)) as client:
         ctx = DemoContext(client, log, settings, common.echo_block)
         common.echo(f"Session {ctx.session} on {settings.bootstrap}, over {url}")
-        if answers(url, "/console/"):
+        if has_console:
             common.echo(f"Watch it at {url}/console/")
         if settings.mcp:
             common.echo(f"Agents that speak MCP ask about it at {url}/mcp")

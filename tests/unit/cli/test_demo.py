@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from streams.cli.demo import console_advice
 from streams.demo import STEPS, DemoContext, DemoFailed, packets, steps, tell
 from streams.ingress.kinds import KINDS
 from streams.processing.ingress import check
@@ -50,3 +51,11 @@ def test_the_packets_of_the_story_are_valid(make: object) -> None:
     packet = make(packets.example("s1"))
     _, problems = check(KINDS["apc.packet"], packet, 0, Settings())
     assert problems == []
+
+
+def test_it_ends_by_saying_how_to_open_the_console() -> None:
+    url = "http://127.0.0.1:8640"
+    assert console_advice(url, "127.0.0.1:8640") == f"Open the console: {url}/console/"
+    advice = console_advice(None, "127.0.0.1:8640")
+    assert f"{url}/console/" in advice
+    assert "headrace up --open" in advice

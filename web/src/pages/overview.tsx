@@ -59,34 +59,38 @@ function Content({ data }: { data: Overview }) {
       <Tiles data={data} />
       {data.commands === 0 && data.open.length === 0 && <FirstPacket />}
       <div class="cards">
-        <section class="card">
-          <h2>Refused by rule</h2>
-          <Bars
-            rows={refused.map((each) => ({
-              key: `${each.topic} ${each.rule}`,
-              label: each.rule,
-              detail: each.protocol,
-              value: each.count,
-              href: address(["verdicts"], {
-                protocol: each.protocol,
-                rule: each.rule,
-                verdict: "rejected",
-                ...bounds,
-              }),
-            }))}
-          />
-        </section>
-        <section class="card">
-          <h2>Open work</h2>
-          <OpenWork rows={data.open} />
-          <h2>Constitutional cache</h2>
-          <Cache cache={data.cache} />
-        </section>
-        <Newest />
-        <section class="card">
-          <h2>Needs attention</h2>
-          <Attention data={data} />
-        </section>
+        <div class="stack">
+          <section class="card">
+            <h2>Refused by rule</h2>
+            <Bars
+              rows={refused.map((each) => ({
+                key: `${each.topic} ${each.rule}`,
+                label: each.rule,
+                detail: each.protocol,
+                value: each.count,
+                href: address(["verdicts"], {
+                  protocol: each.protocol,
+                  rule: each.rule,
+                  verdict: "rejected",
+                  ...bounds,
+                }),
+              }))}
+            />
+          </section>
+          <Newest />
+        </div>
+        <div class="stack">
+          <section class="card">
+            <h2>Open work</h2>
+            <OpenWork rows={data.open} />
+            <h2>Constitutional cache</h2>
+            <Cache cache={data.cache} />
+          </section>
+          <section class="card">
+            <h2>Needs attention</h2>
+            <Attention data={data} />
+          </section>
+        </div>
       </div>
     </>
   );

@@ -12,7 +12,11 @@ import { defineItems, type ProtocolList } from "./define";
 
 /** An amount to nine places, without an exponent or zeros at the end. */
 const dollars = (usd: number | string | undefined): string =>
-  usd === undefined ? "–" : `$${Number(usd).toFixed(9).replace(/\.?0+$/, "")}`;
+  usd === undefined
+    ? "–"
+    : `$${Number(usd)
+        .toFixed(9)
+        .replace(/\.?0+$/, "")}`;
 
 const runs = defineItems("/v1/summit/runs", {
   empty: "No agent was called yet. `headrace summit invoke` calls one.",

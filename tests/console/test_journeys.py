@@ -1,0 +1,207 @@
+"""Tests of journeys: people sign in, follow a refusal by keyboard, send a letter again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from streams.access import Role
+from streams.protocols.apc.processor import processor
+from tests.console.browser import Watch
+from tests.unit.doors.console.site import SignedGateway, token_gateway
+from tests.unit.envelopes import ack, idea
+from tests.unit.gateway.test_connections import serving
+
+READY = "html[data-ready=true]"
+SESSION, RULE = "sess-journey", "phase_type"
+MOST_TABS = 120
+REDRIVE = """async position => {
+  const answer = await fetch('/v1/dead-letters/redrive', {
+    method: 'POST', headers: {'content-type': 'application/json'},
+    body: JSON.stringify({positions: [position], dry_run: false, again: false, reason: 'tried'}),
+  });
+  return [answer.status, (await answer.json()).rule];
+}"""
+
+
+class Office:
+    """A gateway with tokens: an accepted packet that was acknowledged, and one that was refused.
+
+    tokens: by role.
+    """
+
+    def __init__(self, gateway: SignedGateway, url: str) -> None:
+        self.bench = gateway.bench.bench
+        self.url = url
+        self.tokens = {
+            Role.READER: gateway.new_token(Role.READER, principal="kim"),
+            Role.OPERATOR: gateway.new_token(*Role, principal="ada"),
+        }
+        self.accepted = idea(1, trace__session_id=SESSION)
+        refused = idea(2, run_phase="EXECUTION", trace__session_id=SESSION)
+        self.bench.send("apc.packets", self.accepted, ack(self.accepted, 3), refused)
+
+    def fail(self, packet: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        """Send a packet that this version cannot judge, so that it becomes a dead letter."""
+        with monkeypatch.context() as patch:
+            patch.setattr(processor, "_judge", _fail)
+            self.bench.send("apc.packets", packet)
+
+    def ask(self, path: str) -> Any:
+        headers = {"authorization": f"Bearer {self.tokens[Role.OPERATOR]}"}
+        answer = httpx.get(f"{self.url}{path}", headers=headers, timeout=60)
+        return answer.raise_for_status().json()
+
+    def open(self, page: Page, path: str) -> Watch:
+        watch = Watch(page, self.url)
+        page.goto(f"{self.url}/console/{path}")
+        page.wait_for_selector(READY, state="attached")
+        return watch
+
+    def sign_in(self, page: Page, role: Role, path: str = "") -> Watch:
+        """Sign in with a token of this role, and open a page."""
+        self.open(page, "sign-in")
+        page.get_by_label("Token").fill(self.tokens[role])
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_selector("main[data-page=overview]")
+        return self.open(page, path)
+
+
+def _fail(*_: object) -> None:
+    raise RuntimeError("a fault of this version")
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    with (
+        token_gateway(tmp_path_factory.mktemp("journeys")) as gateway,
+        serving(100, gateway.bench.app) as port,
+    ):
+        yield Office(gateway, f"http://127.0.0.1:{port}")
+
+
+def tab_to(page: Page, element: Locator) -> None:
+    """Press Tab until the element has the focus."""
+    element.wait_for()
+    for _ in range(MOST_TABS):
+        if element.evaluate("each => each === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{element} is not reached by Tab")
+
+
+@pytest.mark.slow
+def test_signing_in_leads_back_to_where_one_was(office: Office, page: Page) -> None:
+    office.open(page, "verdicts?rule=phase_type")
+    page.locator("[role=alert][data-code=token_missing]").first.wait_for()
+    page.get_by_role("link", name="Sign in").first.click()
+    page.get_by_label("Token").fill("hr_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.locator("[role=alert][data-code=token_unknown]").wait_for()
+    assert page.get_by_label("Token").input_value() == ""
+    page.get_by_label("Token").fill(office.tokens[Role.READER])
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_selector("main[data-page=verdicts]")
+    assert page.url.endswith("/console/verdicts?rule=phase_type")
+    expect(page.locator(".principal")).to_contain_text("kim")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.locator(".principal").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("Token").wait_for()
+    assert page.context.cookies() == []
+
+
+def test_a_refusal_is_followed_by_keyboard_alone(office: Office, page: Page) -> None:
+    """Go from the tile to the packet, why and its proof; then see another as it was."""
+    watch = office.sign_in(page, Role.READER)
+    tab_to(page, page.get_by_role("link", name="refused").first)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("main[data-page=verdicts]")
+    tab_to(page, page.locator("[data-row]").first.get_by_role("link").first)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("main[data-page=thing]")
+    tab_to(page, page.get_by_role("tab", name="Timeline"))
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Why")).to_be_focused()
+    page.locator(f"[data-verdict=rejected][data-rule={RULE}]").first.wait_for()
+    expect(page.locator("[data-proof=rederived]")).to_have_attribute("data-holds", "true")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(office.accepted["packet_id"])
+    expect(page.locator("#choice-0")).to_contain_text("IDEA")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("main[data-page=thing]")
+    slider = page.get_by_role("slider", name="As of")
+    tab_to(page, slider)
+    page.keyboard.press("Home")
+    expect(page.locator("main")).to_have_attribute("data-as-of", re.compile(r"apc\.events/\d+/\d+"))
+    watch.require_clean()
+
+
+@pytest.mark.slow
+def test_single_keys_can_be_switched_off(office: Office, page: Page) -> None:
+    watch = office.sign_in(page, Role.READER)
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    page.wait_for_selector("main[data-page=agents]")
+    page.keyboard.press("?")
+    help_dialog = page.get_by_role("dialog", name="Help")
+    help_dialog.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Escape")
+    help_dialog.wait_for(state="detached")
+    page.keyboard.press("/")
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    assert page.get_by_role("dialog").count() == 0
+    assert page.locator("main").get_attribute("data-page") == "agents"
+    page.keyboard.press("Control+k")
+    page.get_by_role("dialog", name="Find").wait_for()
+    watch.require_clean()
+
+
+@pytest.mark.slow
+def test_a_reader_sends_nothing_again(
+    office: Office, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.fail(idea(7, trace__session_id=SESSION), monkeypatch)
+    office.sign_in(page, Role.READER, "dead-letters")
+    row = page.locator("[data-row]").first
+    row.wait_for()
+    position = row.get_attribute("data-key")
+    for name in ("Redrive", "Dry run"):
+        assert page.get_by_role("button", name=name).count() == 0
+    assert page.get_by_role("checkbox").count() == 0
+    assert page.evaluate(REDRIVE, position) == [403, "role_missing"]
+    assert office.ask("/v1/audit")["redrives"] == []
+
+
+def test_an_operator_sends_a_letter_again(
+    office: Office, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = idea(8, trace__session_id=SESSION)
+    office.fail(packet, monkeypatch)
+    watch = office.sign_in(page, Role.OPERATOR, "dead-letters")
+    row = page.locator("[data-row]").first
+    row.get_by_role("checkbox").check()
+    position = row.get_attribute("data-key")
+    redrive = page.get_by_role("button", name="Redrive")
+    expect(redrive).to_be_disabled()
+    page.get_by_role("button", name="Dry run").click()
+    page.locator(".redrive [data-verdict=accepted]").wait_for()
+    page.get_by_label("Reason").fill("the fault is mended")
+    redrive.click()
+    sent = page.locator(f'.redrive [data-key="{position}"]').get_by_role("link").nth(1)
+    expect(sent).to_contain_text("apc.packets/")
+    expect(page.locator(f'[data-row][data-key="{position}"]')).to_contain_text("sent again")
+    office.bench.host.run()
+    query = f"packet_id={packet['packet_id']}&session_id={SESSION}&fresh=true"
+    (listed,) = office.ask(f"/v1/apc/packets?{query}")["packets"]
+    assert listed["verdict"] == "accepted"
+    (redriven,) = office.ask("/v1/audit")["redrives"]
+    assert redriven["reason"] == "the fault is mended"
+    watch.require_clean()
