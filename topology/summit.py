@@ -66,6 +66,15 @@ SUMMIT_REPLIES = Topic(
     meaning="replies of agents about their runs, and verifications of completed runs by critics",
     max_bytes=INPUT_BYTES,
 )
+SUMMIT_AUTO_CALLS = Topic(
+    "summit.auto-calls",
+    TopicKind.INTERNAL,
+    "headrace.summit.SummitCall",
+    key="runId",
+    key_of=_summit_call("runId"),
+    meaning="calls of critics that the service makes, to judge completed runs",
+    max_bytes=INPUT_BYTES,
+)
 SUMMIT_EVENTS = Topic(
     "summit.events",
     TopicKind.FACT,
@@ -105,6 +114,9 @@ SUMMIT_AGENTS = Topic(
 SUMMIT_MANIFESTS_DLQ = dead_letters(SUMMIT_MANIFESTS, "manifests that could not be judged, as sent")
 SUMMIT_CALLS_DLQ = dead_letters(SUMMIT_CALLS, "calls that could not be judged, as sent")
 SUMMIT_REPLIES_DLQ = dead_letters(SUMMIT_REPLIES, "replies that could not be judged, as sent")
+SUMMIT_AUTO_CALLS_DLQ = dead_letters(
+    SUMMIT_AUTO_CALLS, "the service's calls of critics that could not be judged"
+)
 
 SUMMIT_RUNS_TABLE = public_table(SUMMIT_RUNS)
 SUMMIT_AGENTS_TABLE = public_table(SUMMIT_AGENTS, caught_up=True, written_once=2)
@@ -119,7 +131,7 @@ SUMMIT_PROCESSOR = ProcessorDeclaration(
     "summit",
     "decides manifests, calls and replies, stores each run and the evidence of its output,"
     " delivers, and ends what takes too long",
-    inputs=(SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES),
+    inputs=(SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_AUTO_CALLS),
     outputs=(
         SUMMIT_EVENTS,
         SUMMIT_RUNS,
@@ -130,6 +142,8 @@ SUMMIT_PROCESSOR = ProcessorDeclaration(
         SUMMIT_MANIFESTS_DLQ,
         SUMMIT_CALLS_DLQ,
         SUMMIT_REPLIES_DLQ,
+        SUMMIT_AUTO_CALLS,
+        SUMMIT_AUTO_CALLS_DLQ,
     ),
     tables=(SUMMIT_RUNS_TABLE, SUMMIT_AGENTS_TABLE, SUMMIT_REPLIES_KNOWN),
     global_tables=(SUMMIT_AGENTS_TABLE,),
@@ -148,12 +162,15 @@ DECLARED = ProtocolTopology(
         SUMMIT_MANIFESTS_DLQ,
         SUMMIT_CALLS_DLQ,
         SUMMIT_REPLIES_DLQ,
+        SUMMIT_AUTO_CALLS,
+        SUMMIT_AUTO_CALLS_DLQ,
     ),
     processors=(SUMMIT_PROCESSOR,),
     verdicts={
         SUMMIT_MANIFESTS: (SUMMIT_EVENTS,),
         SUMMIT_CALLS: (SUMMIT_EVENTS,),
         SUMMIT_REPLIES: (SUMMIT_EVENTS,),
+        SUMMIT_AUTO_CALLS: (SUMMIT_EVENTS,),
     },
     node_kinds=(
         NodeKind("summit:run:<runId>", "a Summit run", True),

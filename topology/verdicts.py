@@ -1,4 +1,4 @@
-"""The topics that carry the verdicts on client records.
+"""The topics that carry the verdicts on client records, and on the calls that Summit itself makes.
 
 Each record of these topics gets exactly one verdict: a fact here, or a dead letter if it could not
 be decoded or handled.  The fact's `headrace-cause` is the position of the record.

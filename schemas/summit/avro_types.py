@@ -52,7 +52,9 @@ DeliveryKind = Annotated[
 EventSubject = Annotated[
     str,
     Enumeration(
-        "EventSubject", ("manifest", "call", "reply", "timer"), "What a fact of Summit is about."
+        "EventSubject",
+        ("manifest", "call", "reply", "timer", "judge"),
+        "What a fact of Summit is about.",
     ),
 ]
 EventVerdict = Annotated[

@@ -9,6 +9,7 @@ from schemas.json_mapping.json_form import UnparsableJson
 from schemas.problems import Problem
 from schemas.rules import Rule
 from schemas.summit import rules, words
+from schemas.summit.calls import check_budget
 from schemas.summit.checker import (
     ANY_ORDER,
     Checker,
@@ -105,11 +106,29 @@ def check_metadata(check: Checker, metadata: Any, path: JsonPath) -> None:
     check.text(metadata, "version", path, rules.MANIFEST_VERSION, is_version, version, shape)
     text = rules.MANIFEST_TEXT
     check.text(metadata, "description", path, text, chars(1, 4000), _TEXT, shape)
+    if "judge" in metadata:
+        _check_judge(check, metadata["judge"], (*path, "judge"), metadata.get("name"))
     extra = others(metadata, _METADATA)
     for member, value in extra.items():
         check.well_formed(rules.JSON_INVALID, value, (*path, str(member)))
     if extra and not any(isinstance(value, UnparsableJson) for value in extra.values()):
         check.at_most(text, extra, path, words.MAX_EXTRA_BYTES)
+
+
+def _check_judge(check: Checker, judge: Any, path: JsonPath, name: Any) -> None:
+    """Check the critic that is to judge the agent's runs.  name: of the agent itself."""
+    rule = rules.MANIFEST_JUDGE
+    if not check.an_object(rule, judge, path):
+        return
+    check.members(judge, path, ("agentId", "budget"), ("agentId",), rule)
+    critic = "another agent's name, 1 to 100 lower-case letters, digits and -"
+    check.text(
+        judge, "agentId", path, rule, lambda text: is_agent_id(text) and text != name, critic
+    )
+    if "budget" in judge:
+        budget = Checker("budget", ANY_ORDER)
+        check_budget(budget, judge["budget"], (*path, "budget"))
+        check.take([problem._replace(rule=rule.code) for problem in budget.problems()])
 
 
 def check_spec(check: Checker, spec: Any, path: JsonPath) -> None:

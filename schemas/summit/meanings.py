@@ -108,6 +108,8 @@ _RECORDS: Mapping[str, str] = {
     "SummitRun.error": "why it did not complete",
     "SummitRun.cancel": "who cancelled it, and why",
     "SummitRun.evidence": "hashes and positions of what it is made of",
+    "SummitRun.judgeRunId": "the critic's run that the service made (5.8)",
+    "SummitRun.judges": "of a critic's run that the service made: the run that it judges",
     "Evidence.callHash": "of caller, method and params",
     "Evidence.inputHash": "of the effective inputs",
     "Evidence.manifestPosition": "of the manifest's record",
@@ -133,6 +135,8 @@ _RECORDS: Mapping[str, str] = {
     "SummitEvent.errors": "schema errors: path and keyword",
     "SummitEvent.inputs": "effective, of an accepted call",
     "SummitEvent.output": "of a reply that completes its run",
+    "SummitEvent.judgeRunId": "the critic's run that the service makes of it (5.8)",
+    "SummitEvent.judge": "of a `judge` event: what came of the critic's run",
 }
 
 MEANINGS: Mapping[str, str] = {**_SHARED, **_MANIFEST, **_CALL, **_REPLY, **_RECORDS}

@@ -217,9 +217,20 @@ def run_result(run: JsonObject, output: Any = ABSENT) -> JsonObject:
     }
     if not completed:
         result["error"] = run["error"]
-    elif run.get("verification") is not None:
-        result["verification"] = shown_verification(run["verification"])
+    elif (verification := _result_verification(run)) is not None:
+        result["verification"] = shown_verification(verification)
     return result
+
+
+def _result_verification(run: JsonObject) -> JsonObject | None:
+    """Return the agent's own verification; of a run that the service had judged, the critic's.
+
+    The status of the latter is the stricter of both.
+    """
+    judge = run.get("judge")
+    if run.get("judgeRunId") is None or judge is None:
+        return run.get("verification")
+    return {**judge["verification"], "status": run["verificationStatus"]}
 
 
 def tool_result(run: JsonObject, output: Any = ABSENT) -> JsonObject:

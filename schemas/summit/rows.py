@@ -147,6 +147,8 @@ class SummitRun(SummitObject):
     error: RunError | None = None
     cancel: RunCancel | None = None
     evidence: Evidence
+    judgeRunId: Annotated[str | None, Doc("the critic's run that the service made")] = None
+    judges: Annotated[str | None, Doc("of such a run: the one that it judges")] = None
 
 
 @dataclass(kw_only=True)
@@ -200,3 +202,5 @@ class SummitEvent(SummitObject):
     message: str
     inputs: Annotated[JsonObject | None, Doc("effective, of an accepted call")] = None
     output: Annotated[Any, Doc("of a reply that completes its run")] = None
+    judgeRunId: Annotated[str | None, Doc("the critic's run that the service makes")] = None
+    judge: Annotated[RunJudge | None, Doc("what came of the critic's run")] = None

@@ -160,6 +160,7 @@ MANIFEST_SCHEMA_REF = _manifest("schema_ref", "a reference is not local, or lead
 MANIFEST_SCHEMA_PATTERN = _manifest("schema_pattern", "a pattern is not for a linear-time engine")
 MANIFEST_SCHEMA_DEFAULT = _manifest("schema_default", "a default breaks its own subschema")
 MANIFEST_TOOL = _manifest("tool", "a tool is ill-formed, or its name is given twice")
+MANIFEST_JUDGE = _manifest("judge", "metadata.judge names no other agent, or has a wrong budget")
 MANIFEST_SIZE = _manifest("size", "the manifest is over 262,144 bytes")
 MANIFEST_VERSION_CONFLICT = _log(
     "manifest.version_conflict", None, "this version was accepted with other content"
@@ -211,6 +212,8 @@ REPLY_PROGRESS = _effect("reply.progress", "the run is at work")
 REPLY_RESULT = _effect("reply.result", "the run is completed")
 REPLY_ERROR = _effect("reply.error", "the run failed, as its agent says")
 REPLY_VERIFICATION = _effect("reply.verification", "a judge has spoken")
+JUDGE_RECORDED = _effect("judge.recorded", "what the critic's run says is the run's verification")
+JUDGE_FLAGGED = _effect("judge.flagged", "the critic's run says nothing; the run is flagged")
 
 # Duplicates.
 MANIFEST_DUPLICATE = _effect("manifest.duplicate", "the agent has this manifest already")

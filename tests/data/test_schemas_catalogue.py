@@ -109,6 +109,8 @@ PINNED = {
     1_000_000_087: ("headrace.saop.SaopRewindRow", 2, "8a76acae827a5252"),
     1_000_000_088: ("headrace.core.AuditCheckpoint", 1, "3470f56690b0197e"),
     1_000_000_089: ("headrace.sap.SapCacheVerdict", 2, "379ef869d905105f"),
+    1_000_000_090: ("headrace.summit.SummitEvent", 2, "30e1bd00b63f4f6b"),
+    1_000_000_091: ("headrace.summit.SummitRun", 2, "f16ebd705c0620fa"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -27,7 +27,7 @@ from streams.replay.checks import (
 from streams.replay.facts import Fact
 from topology.keys import composite
 from topology.machines.summit_run import MACHINE
-from topology.summit import SUMMIT_AGENTS_TABLE, SUMMIT_CALLS
+from topology.summit import SUMMIT_AGENTS_TABLE
 
 _BUDGETS = (rules.BUDGET_USD.code, rules.BUDGET_TOKENS.code)
 _MISMATCHES = (rules.KEY_MISMATCH.code, rules.PARTITION_MISMATCH.code)
@@ -42,7 +42,8 @@ def check(fact: Fact, command: Message | None, ctx: CheckContext) -> Problems:
         return
     yield from _check_run(fact, ctx)
     if command is not None and value["subject"] in ("call", "reply"):
-        inbound = Call(command) if command.topic is SUMMIT_CALLS else Reply(command)
+        is_call = value["subject"] == "call"
+        inbound = Call(command) if is_call else Reply(command)
         yield from _check_record(fact, inbound, command, ctx)
 
 

@@ -21,7 +21,7 @@ from streams.protocols.summit.processor import usage
 from streams.protocols.summit.processor.inbound import extra_json
 from streams.replay.fold.fold import CommandGone, Commands, Fact, Fold, Row
 from topology.declarations import Topic
-from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS_TABLE
+from topology.summit import SUMMIT_AUTO_CALLS, SUMMIT_EVENTS, SUMMIT_RUNS_TABLE
 
 _CONTEXT_MEMBERS = frozenset({"traceId", "parentRunId", "budget"})
 _CANCEL = "agent.cancel"
@@ -47,6 +47,11 @@ def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row |
             _apply_cancel(after, fact, _read_command(fact, commands))
         case "reply":
             _apply_reply(after, fact, _read_command(fact, commands))
+            if fact.get("judgeRunId") is not None:
+                after["judgeRunId"] = fact["judgeRunId"]
+        case "judge":
+            after["judge"] = fact["judge"]
+            usage.set_status(after)
         case _:
             _apply_end(after, fact)
     return after
@@ -93,7 +98,14 @@ def _first_row(fact: Fact, call: Mapping[str, Any]) -> Row:
             "manifestPosition": "",
             **dict.fromkeys(("replyPosition", "replyHash", "outputHash")),
         },
+        "judgeRunId": None,
+        "judges": json_params["inputs"]["runId"] if _is_automatic(fact["cause"]) else None,
     }
+
+
+def _is_automatic(position: str) -> bool:
+    """Return whether the service made the call there, to judge a run."""
+    return position.rsplit("/", 2)[0].endswith(SUMMIT_AUTO_CALLS.name)
 
 
 def _apply_cancel(row: Row, fact: Fact, call: Mapping[str, Any]) -> None:

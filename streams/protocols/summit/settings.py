@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from streams.settings.service import ServiceSettings, number
+from streams.settings.service import ServiceSettings, number, setting
+from streams.settings.values import Format
+
+_AGENT = "[a-z0-9-]{1,100}"
+_CRITICS = re.compile(rf"({_AGENT}={_AGENT}(,(?=.)|$))*")
+CRITICS = Format(
+    "agent=critic[,agent=critic…], with the names of agents",
+    lambda text: _CRITICS.fullmatch(text) is not None,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,4 +44,19 @@ class SummitSettings(ServiceSettings):
         "longest wait in seconds that `Prefer: wait` may ask for at `/summit`",
         0,
         86_400,
+    )
+    summit_critics: str = setting(
+        "SUMMIT_CRITICS",
+        "",
+        "agent=critic, separated by commas: the critic that judges each completed run of an agent"
+        " whose manifest names none",
+        "list of critics",
+        format=CRITICS,
+        work=True,
+    )
+    summit_judge_gate: bool = setting(
+        "SUMMIT_JUDGE_GATE",
+        False,
+        "answer a waiting caller only when the critic that the service called has judged the run",
+        "true or false",
     )

@@ -79,6 +79,8 @@ def _event(value: Json) -> str:
             return str(value["replyKind"])
         case "call":
             return "cancel" if value["method"] == "agent.cancel" else "call"
+        case "judge":
+            return "verification"
     return "timeout"
 
 

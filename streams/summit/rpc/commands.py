@@ -121,6 +121,12 @@ async def _result(host: Host, run_id: str, position: str, deadlines: Deadlines) 
     result = await host.find(
         runs.end_row(run_id), lambda view: runs.result(view, run_id), deadlines.remaining_s()
     )
+    if result is not None and host.settings.summit_judge_gate:
+        result = await host.find(
+            runs.run_row(run_id),
+            lambda view: runs.judged_result(view, run_id),
+            deadlines.remaining_s(),
+        )
     if result is None:
         raise run_pending(run_id, await _status(host, run_id, deadlines.remaining_s()), position)
     return result

@@ -25,7 +25,7 @@ from schemas.summit.manifest_schema import Schema
 from schemas.summit.words import MAX_INPUTS_BYTES
 from streams.engine.processor import AvroValue
 from streams.processing.graph import LineageEdge
-from streams.protocols.summit.processor import manifests, runs
+from streams.protocols.summit.processor import judging, manifests, runs, timeouts
 from streams.protocols.summit.processor.decision import (
     DecisionContext,
     call_node,
@@ -91,6 +91,8 @@ def judge(call: Call, ctx: DecisionContext) -> Verdict:
         return refused
     assert agent is not None
     seen = manifests.agent_members(agent)
+    if call.is_automatic and not manifests.is_critic(agent):
+        return refuse(rules.JUDGE_NOT_CRITIC.code, "/params/agentId", **seen)
     sent_inputs = _sent_inputs(call, agent)
     if sent_inputs is None:
         return refuse(rules.TOOL_UNKNOWN.code, "/params/toolCall/name", **seen)
@@ -211,6 +213,8 @@ def _new_row(
             "replyHash": None,
             "outputHash": None,
         },
+        "judgeRunId": None,
+        "judges": call.judged_run,
     }
 
 
@@ -254,7 +258,7 @@ def judge_cancel(call: Call, ctx: DecisionContext) -> Verdict:
     owner = run.row["caller"]
     if owner is not None and call.caller not in (owner, _OPERATOR):
         return refuse(rules.CANCEL_NOT_CALLER.code, "/caller", run=run)
-    runs.catch_up(run)
+    timeouts.catch_up(run)
     if (repeated := repeating_rule(run, RunEvent.CANCEL)) is not None:
         return duplicate(repeated, run)
     if (refused := refusing_rule(run, RunEvent.CANCEL)) is not None:
@@ -274,4 +278,5 @@ def _cancel(call: Call, run: Run) -> Verdict:
     runs.deliver_stop(run)
     ctx.emit_edge(LineageEdge(call_node(ctx.cause), "retracts", run_node(run.run_id)))
     run.save()
+    judging.conclude(run)
     return accept(rule, run, {"elapsed_ms": runs.elapsed_ms(run)})

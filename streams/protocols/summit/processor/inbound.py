@@ -8,6 +8,7 @@ from typing import Any
 
 from schemas import Problem, canonical_json, summit
 from streams.engine.processor import AvroValue, Message
+from topology.summit import SUMMIT_AUTO_CALLS
 
 Json = dict[str, Any]
 
@@ -50,7 +51,7 @@ class Inbound(ABC):
 class Call(Inbound):
     """A SummitCall.
 
-    params: its record in JSON form.
+    params: its record in JSON form.  is_automatic: the service made it, to judge a run.
     """
 
     subject = "call"
@@ -58,6 +59,12 @@ class Call(Inbound):
     def __init__(self, message: Message) -> None:
         validated = summit.judge_call(message.value)
         super().__init__(message, validated.json, validated.problem, validated.hash)
+        self.is_automatic = message.topic is SUMMIT_AUTO_CALLS
+
+    @property
+    def judged_run(self) -> str | None:
+        """Return the run that an automatic call is to judge."""
+        return str(self.params["inputs"]["runId"]) if self.is_automatic else None
 
     @property
     def method(self) -> str:

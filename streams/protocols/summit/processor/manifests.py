@@ -25,6 +25,7 @@ from typing import Any
 
 from schemas import from_json, summit
 from schemas.summit import Judged, rule_message, rules
+from schemas.summit.words import CRITIC
 from streams.engine.processor import AvroValue, GlobalTable, Message, ProcessorContext
 from streams.processing.graph import LineageEdge
 from streams.protocols.summit.processor import verdicts
@@ -217,6 +218,11 @@ def unusable(row: AvroValue | None, ctx: ProcessorContext) -> Verdict | None:
         more = {**agent_members(row), "agentsSeen": agents_seen(ctx)}
         return refuse(rules.AGENT_WITHDRAWN.code, _AGENT_PATH, **more)
     return None
+
+
+def is_critic(row: AvroValue) -> bool:
+    """Return whether the agent of this row may judge runs of others."""
+    return bool(row["manifest"]["spec"]["role"] == CRITIC)
 
 
 def agent_members(row: AvroValue) -> dict[str, Any]:

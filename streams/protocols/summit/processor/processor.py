@@ -13,13 +13,21 @@ from typing import Any
 
 from schemas.summit import rules
 from streams.engine.processor import Message, ProcessorContext, Timer
-from streams.protocols.summit.processor import calls, manifests, replies, runs, verdicts
+from streams.protocols.summit.processor import (
+    calls,
+    judging,
+    manifests,
+    replies,
+    timeouts,
+    verdicts,
+)
 from streams.protocols.summit.processor.decision import DecisionContext, record_context
 from streams.protocols.summit.processor.inbound import Call, Inbound, Reply
 from streams.protocols.summit.processor.replies import reply_key
 from streams.protocols.summit.processor.verdicts import Verdict
 from topology.declarations import Topic
 from topology.summit import (
+    SUMMIT_AUTO_CALLS,
     SUMMIT_CALLS,
     SUMMIT_MANIFESTS,
     SUMMIT_PROCESSOR,
@@ -49,7 +57,7 @@ class SummitProcessor:
     def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
         _preload_timers(timers, ctx)
         for timer in timers:
-            runs.fire_timer(timer, ctx)
+            timeouts.fire_timer(timer, ctx)
 
     def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         """Raise ValueError: the limits of objects (Summit guide, 2) keep outputs small."""
@@ -63,7 +71,7 @@ class SummitProcessor:
 
 def _parse(message: Message) -> Inbound | None:
     """Parse a call or a reply; return None for a manifest."""
-    if message.topic is SUMMIT_CALLS:
+    if message.topic in (SUMMIT_CALLS, SUMMIT_AUTO_CALLS):
         return Call(message)
     return Reply(message) if message.topic is SUMMIT_REPLIES else None
 
@@ -71,6 +79,8 @@ def _parse(message: Message) -> Inbound | None:
 def _decide(inbound: Inbound, ctx: DecisionContext) -> None:
     verdict = _refusal(inbound, ctx) or _dispatch(inbound, ctx)
     verdicts.write_verdict(inbound, verdict, ctx)
+    if isinstance(inbound, Call) and inbound.is_automatic and verdict.verdict != "accepted":
+        judging.flag_unjudged(inbound, ctx)
 
 
 def _refusal(inbound: Inbound, ctx: DecisionContext) -> Verdict | None:

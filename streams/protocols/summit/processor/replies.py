@@ -30,7 +30,7 @@ from schemas import Problem, canonical_json, summit
 from schemas.summit import rules
 from schemas.summit.words import BUDGET_EXCEEDED, VERIFICATION
 from streams.processing.graph import LineageEdge
-from streams.protocols.summit.processor import manifests, runs, usage
+from streams.protocols.summit.processor import judging, manifests, runs, timeouts, usage
 from streams.protocols.summit.processor.decision import DecisionContext, reply_node, run_node
 from streams.protocols.summit.processor.inbound import Reply
 from streams.protocols.summit.processor.runs import Run, find_run, refusing_rule
@@ -47,7 +47,6 @@ from topology.keys import composite
 from topology.machines.summit_run import RunEvent
 from topology.summit import SUMMIT_REPLIES_KNOWN
 
-_CRITIC = "critic"
 _AFTER_SCHEMA = frozenset({rules.REPLY_RESULT.code, rules.OUTPUT_SCHEMA.code})
 """Rules of verdicts that depend on the manifest's schema."""
 
@@ -92,11 +91,11 @@ def _known_reply_verdict(reply: Reply, run: Run) -> Verdict | None:
 
 def _decide(reply: Reply, run: Run) -> Verdict:
     if reply.kind == VERIFICATION:
-        runs.catch_up(run)
+        timeouts.catch_up(run)
         return _decide_verification(reply, run)
     if reply.agent_id != run.agent_id:
         return refuse(rules.REPLY_AGENT.code, "/agentId", run=run)
-    runs.catch_up(run)
+    timeouts.catch_up(run)
     content = summit.reply_content(reply.json, run.kind)
     if (ended := refusing_rule(run, RunEvent.PROGRESS)) is not None:
         return refuse(ended, run=run, figures=_late_cost(content))
@@ -124,6 +123,7 @@ def _decide_progress(reply: Reply, content: summit.Content, run: Run) -> Verdict
         runs.deliver_stop(run)
         figures["elapsed_ms"] = runs.elapsed_ms(run)
     run.save()
+    judging.conclude(run)
     return accept(rule, run, figures)
 
 
@@ -134,7 +134,10 @@ def _decide_result(reply: Reply, content: summit.Content, run: Run) -> Verdict:
         more |= run.contract
     if end.event is RunEvent.RESULT:
         more["output_json"] = canonical_json(content.output).decode()
-    return _end_run(reply, content, run, end)._replace(more=more)
+    verdict = _end_run(reply, content, run, end)
+    if run.row["judgeRunId"] is not None:
+        more["judgeRunId"] = run.row["judgeRunId"]
+    return verdict._replace(more=more)
 
 
 def _decide_error(reply: Reply, content: summit.Content, run: Run) -> Verdict:
@@ -203,7 +206,10 @@ def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Ve
     )
     node = reply_node(reply.run_id, reply.reply_id)
     ctx.emit_edge(LineageEdge(node, "answers", run_node(run.run_id)))
+    if end.event is RunEvent.RESULT:
+        judging.call_critic(run, content.output)
     run.save()
+    judging.conclude(run, reply.reply_id, content.output)
     figures = {**usage.spent(run), "elapsed_ms": runs.elapsed_ms(run)}
     return accept(end.rule, run, figures, end.path, end.errors)
 
@@ -219,7 +225,7 @@ def _decide_verification(reply: Reply, run: Run) -> Verdict:
         more = {**known, "agentsSeen": manifests.agents_seen(work)}
         return refuse(rules.JUDGE_NOT_CRITIC.code, "/agentId", run=run, **more)
     seen = manifests.agent_members(sender)
-    if sender["manifest"]["spec"]["role"] != _CRITIC:
+    if not manifests.is_critic(sender):
         return refuse(rules.JUDGE_NOT_CRITIC.code, "/agentId", run=run, **seen)
     if reply.agent_id == run.agent_id:
         return refuse(rules.JUDGE_SELF.code, "/agentId", run=run, **seen)

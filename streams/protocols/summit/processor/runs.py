@@ -3,9 +3,6 @@
 A run ends once.  At its end the timer is deleted, the error and the provenance are set in the row,
 and RTES receives the transition; for a tool run also the completion of the tool.
 
-A run times out by its timer, or by the next record about it if that is decided first.  If the
-caller set the time, the run has exceeded its budget; the service's default time fails it.
-
 Source: Summit guide, 2.3, 2.5, 4.1 and 5.2 to 5.7.
 """
 
@@ -14,16 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from schemas import summit
-from schemas.summit import RunError, rule_message, rules
+from schemas.summit import RunError, rules
 from schemas.summit.words import COMPLETED
-from streams.engine.processor import AvroValue, ProcessorContext, Timer
-from streams.protocols.summit.processor import verdicts
-from streams.protocols.summit.processor.decision import (
-    DecisionContext,
-    overdue_context,
-    timer_context,
-)
-from streams.protocols.summit.processor.verdicts import Errors, Verdict
+from streams.engine.processor import AvroValue
+from streams.protocols.summit.processor.decision import DecisionContext
+from streams.protocols.summit.processor.verdicts import Errors
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.summit_run import MACHINE, REFUSED, REPEATED, RunEvent, RunState
@@ -253,39 +245,3 @@ def _delivery(run: Run, kind: str, reason: str | None = None) -> dict[str, Any]:
 
 def _send_to_inbox(run: Run, call: AvroValue, id: str) -> None:
     run.ctx.send(SUMMIT_INBOX, run.agent_id, call, id)
-
-
-def fire_timer(timer: Timer, ctx: ProcessorContext) -> None:
-    """Time out the run of a timer, unless it has ended or its due time differs."""
-    row = ctx.rows(SUMMIT_RUNS_TABLE).get(timer.key)
-    if row is None:
-        return
-    run = Run(row, timer_context(timer, row, ctx))
-    if run.open and fires_at(row) == timer.due_ms:
-        _time_out(run)
-
-
-def catch_up(run: Run) -> None:
-    """Time out the run if it was due before the current record."""
-    if not run.overdue:
-        return
-    ctx = run.ctx
-    run.ctx = overdue_context(ctx, run.row)
-    _time_out(run)
-    run.ctx, run.before = ctx, run.state
-    ctx.resume()
-
-
-def _time_out(run: Run) -> None:
-    row, budget = run.row, run.row["budget"]
-    set_by_caller = budget is not None and budget["seconds"] is not None
-    rule = (rules.BUDGET_SECONDS if set_by_caller else rules.RUN_TIMEOUT).code
-    end(run, RunEvent.OUT_OF_TIME if set_by_caller else RunEvent.TIMEOUT, rule)
-    deliver_stop(run)
-    run.save()
-    figures = {"dueAt": row["dueAt"], "elapsed_ms": elapsed_ms(run)}
-    verdict = Verdict("fired", rule, rule_message(rule), figures=figures, run=run)
-    names = {"runId": run.run_id, "agentId": run.agent_id}
-    verdicts.write_fact(
-        run.run_id, "timer", verdict, run.ctx, **names, **verdicts.run_members(verdict)
-    )

@@ -43,6 +43,7 @@ from topology.declarations import Topic
 from topology.keys import split
 from topology.summit import (
     SUMMIT_AGENTS,
+    SUMMIT_AUTO_CALLS_DLQ,
     SUMMIT_CALLS_DLQ,
     SUMMIT_EVENTS,
     SUMMIT_INBOX,
@@ -218,5 +219,6 @@ FOLLOWED: Mapping[str, Apply | None] = {
     SUMMIT_MANIFESTS_DLQ.name: None,
     SUMMIT_CALLS_DLQ.name: None,
     SUMMIT_REPLIES_DLQ.name: None,
+    SUMMIT_AUTO_CALLS_DLQ.name: None,
 }
 """The projection by topic, as in `streams.view_store.rows`."""

@@ -74,7 +74,7 @@ _COMPLETED = "completed"
 _STATUS_MEMBERS = (
     *("runId", "agentId", "kind", "status", "reason", "version", "traceId", "parentRunId"),
     *("createdAt", "startedAt", "updatedAt", "finishedAt", "dueAt", "metrics", "provenance"),
-    *("message", "verificationStatus", "judge", "evidence"),
+    *("message", "verificationStatus", "judge", "evidence", "judgeRunId", "judges"),
 )
 """The members of a run in the response of `agent.status`."""
 
@@ -103,6 +103,14 @@ def result(view: ReadOnlyStore, run_id: str) -> Json | None:
         return None
     response: Json = summit.call_result(row, output)
     return response
+
+
+def judged_result(view: ReadOnlyStore, run_id: str) -> Json | None:
+    """Return what `result` does; None also while a critic that the service called is at work."""
+    row = _find_row(view, run_id)
+    if row is None or (row["judgeRunId"] is not None and row["judge"] is None):
+        return None
+    return result(view, run_id)
 
 
 def run(view: ReadOnlyStore, run_id: str) -> Json:
