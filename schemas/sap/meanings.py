@@ -244,6 +244,11 @@ _LEARNING: Mapping[str, str] = {
     "SapPlaybook.requiredChecks": "checks that passed in 90 % of the computed outcomes",
     "SapPlaybook.nextActions": "the 5 most frequent",
     "SapPlaybook.sha256": "the hash of this record without this member",
+    "SapPlaybook.punchCard": "the same for programs; null in those of earlier releases",
+    "SapPunchCard.key": "that of the playbook: capability, territory and fingerprint",
+    "SapPunchCard.version": "of the playbook",
+    "SapPunchCard.steps": "task snippets, usable as `nextActions`",
+    "SapPunchCard.evidence": "positions of the best task and of what was said of it",
 }
 
 MEANINGS: Mapping[str, str] = {**_SHARED, **_TASK, **_RESULT, **_RECORDS, **_LEARNING}

@@ -150,6 +150,12 @@ _SAP = ProtocolCommands(
                 "learning": CommandEntry(
                     "sap.learning", "Show what the service learned about a capability."
                 ),
+                "librarian": CommandEntry(
+                    "sap.librarian", "Show playbooks, each with its punch-card."
+                ),
+                "punch-card": CommandEntry(
+                    "sap.librarian", "Show the task snippets of a playbook.", "punch_card"
+                ),
                 "heuristics": CommandEntry(
                     "sap.learning", "Show the values derived from that.", "heuristics_command"
                 ),

@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 import click
 
+from streams.cli import numbers
 from streams.errors import StateLocked, UsageError
 from streams.settings import Settings
 
@@ -79,12 +79,6 @@ def _from_yaml(body: bytes) -> str:
         raise ValueError("not YAML that JSON can say: the text nests too deeply") from exc
 
 
-def number_text(value: float) -> str:
-    """Return a number as JSON has it, but without an exponent."""
-    text = str(value)
-    return f"{Decimal(text):f}" if "e" in text else text
-
-
 def json_text(value: Any) -> str:
     return _escape_json(json.dumps(value, indent=2, ensure_ascii=False))
 
@@ -98,18 +92,10 @@ def _escape_json(text: str) -> str:
 
     Numbers below 1 lose their exponents.
     """
-    if "e-" in text:
-        text = _SMALL_NUMBER.sub(_without_exponent, text)
+    text = numbers.without_exponents(text)
     return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def _without_exponent(match: re.Match[str]) -> str:
-    number = match["number"]
-    return match.group() if number is None else f"{Decimal(number):f}"
-
-
-_SMALL_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<number>-?\d+(?:\.\d+)?e-\d+)')
-"""A string, or a number with an exponent below zero."""
 LINES = "\n\t"
 """What `printable` keeps in texts of several lines."""
 _UNPRINTABLE = re.compile(

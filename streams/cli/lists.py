@@ -9,6 +9,7 @@ import click
 
 from streams.cli import common, text
 from streams.cli.cells import Cell, Row
+from streams.cli.numbers import number_text
 from streams.settings import Settings
 
 _MAX_INDENT = 12
@@ -183,5 +184,5 @@ def _cell_text(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case float():
-            return common.number_text(value)
+            return number_text(value)
     return str(value)

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self, overload
 
 from streams.apc import ApcQueries
+from streams.client.librarian import Librarian
 from streams.client.stream import TailStream
 from streams.client.summit import SummitCalls
 from streams.client.summit_transport import SummitTransport
@@ -189,6 +190,11 @@ class Client(SummitCalls):
     def apc(self) -> ApcQueries:
         """Return the queries of APC by the names of its text, with typed results."""
         return ApcQueries(self.query)
+
+    @property
+    def librarian(self) -> Librarian:
+        """Return what searches SAP's playbooks and punch-cards."""
+        return Librarian(self)
 
     def _desk(self) -> SummitTransport:
         return self._opened().summit()

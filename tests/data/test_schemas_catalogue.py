@@ -111,6 +111,9 @@ PINNED = {
     1_000_000_089: ("headrace.sap.SapCacheVerdict", 2, "379ef869d905105f"),
     1_000_000_090: ("headrace.summit.SummitEvent", 2, "30e1bd00b63f4f6b"),
     1_000_000_091: ("headrace.summit.SummitRun", 2, "f16ebd705c0620fa"),
+    1_000_000_092: ("headrace.sap.SapLearningSignal", 2, "9f6f04d4c6dd75cc"),
+    1_000_000_093: ("headrace.sap.SapPlaybook", 2, "4ce9e73abb0c6abe"),
+    1_000_000_094: ("headrace.sap.SapLearningBest", 2, "d2b9ae931f201143"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

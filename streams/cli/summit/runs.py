@@ -8,6 +8,7 @@ import click
 
 from streams.cli import common, lists, text
 from streams.cli.cells import Row
+from streams.cli.numbers import number_text
 from streams.cli.summit.agents import MAX_LIMIT
 from streams.cli.summit.common import SummitCommand
 from streams.cli.summit.states import ENDED_OTHERWISE, state_cell
@@ -70,7 +71,7 @@ def _row(run: Any) -> tuple[str, ...]:
     ids = (run["runId"], run["kind"], run["agentId"], run["status"], run["reason"])
     metrics = run["metrics"]
     elapsed_ms = _elapsed_ms(run)
-    usd = common.number_text(metrics["cost_usd"])
+    usd = number_text(metrics["cost_usd"])
     figures = (metrics["tokens"], usd, "-" if elapsed_ms is None else elapsed_ms)
     return (*ids, *map(str, figures), run["verificationStatus"] or "-", run["createdAt"])
 

@@ -19,6 +19,10 @@ DESCRIPTION = Description(
     http_rules=(Code("record_refused", 409, "None of the versions under the key counts."),),
     ids={
         "taskId": PathId("7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a"),
+        "capability": PathId("consult.align"),
+        "fingerprint": PathId(
+            "e0.72f9f7ba4b2a4ed4db4ca8a31a8b2a4d1d4e6a2e7a5b7c1f0f3d9f8e6a1b2c3d"
+        ),
         "cacheKey": PathId("591a42479351258326c4e1b6dd4c01bb5314daebe28167c1c5ee45dbb49b303f"),
     },
     records=(

@@ -21,7 +21,13 @@ from streams.gateway.responses import (
 )
 from streams.protocols.sap.explain_responses import SapExplanation
 from streams.protocols.sap.task_row import FROM_OUTCOME
-from topology.sap import SAP_ACKS, SAP_HEURISTICS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE
+from topology.sap import (
+    SAP_ACKS,
+    SAP_HEURISTICS,
+    SAP_KNOWLEDGE,
+    SAP_OUTCOMES,
+    SAP_TASK_STATES_TABLE,
+)
 
 State = Literal["QUEUED", "RUNNING", "PARTIAL", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED"]
 CacheState = Literal["none", "lookup", "waiting", "missed", "hit"]
@@ -232,6 +238,8 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "SapTasks": SapTasks,
     "SapExplanation": SapExplanation,
     "SapCachedKeys": SapCachedKeys,
+    "SapPlaybook": Row.of(SAP_KNOWLEDGE),
+    "SapPlaybooks": Page.of(SAP_KNOWLEDGE),
     "SapHeuristicsPage": Page.of(SAP_HEURISTICS),
     "SapVersions": SapVersions,
     "SapLearnings": SapLearnings,

@@ -68,6 +68,10 @@ def _explain(call: Call) -> Any:
     return explain.explain(call.view, call.ids["taskId"], values, constitution)
 
 
+def _get_playbook(call: Call) -> Any:
+    return knowledge.playbook(call.view, **call.ids, territory=call.params.text("territory"))
+
+
 ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
@@ -164,6 +168,24 @@ ROUTES: tuple[Route, ...] = (
         "what was learned of tasks that ask the same thing",
         knowledge.LEARNING_PARAMS,
         "SapLearnings",
+    ),
+    Route(
+        "GET",
+        "/v1/sap/librarian",
+        "list_playbooks",
+        Query(lambda call: knowledge.librarian(call.view, call.params)),
+        "playbooks of kinds of tasks, each with its punch-card",
+        knowledge.LEARNING_PARAMS,
+        "SapPlaybooks",
+    ),
+    Route(
+        "GET",
+        "/v1/sap/librarian/{capability}/{fingerprint}",
+        "get_playbook",
+        Query(_get_playbook),
+        "the playbook of one kind of task, with its punch-card",
+        knowledge.PLAYBOOK_PARAMS,
+        "SapPlaybook",
     ),
     Route(
         "GET",

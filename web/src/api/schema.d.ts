@@ -773,6 +773,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sap/librarian": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Playbooks of kinds of tasks, each with its punch-card */
+        get: operations["list_playbooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sap/librarian/{capability}/{fingerprint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The playbook of one kind of task, with its punch-card */
+        get: operations["get_playbook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sap/heuristics": {
         parameters: {
             query?: never;
@@ -6189,6 +6223,13 @@ export interface components {
             previousSha256: string;
             sha256: string;
         };
+        /** SapPunchCard */
+        "headrace.sap.SapPunchCard": {
+            key: string;
+            version: number;
+            steps: unknown;
+            evidence: string[];
+        };
         /** SapPlaybook */
         "headrace.sap.SapPlaybook": {
             capability: string;
@@ -6213,6 +6254,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             sha256: string;
+            punchCard: components["schemas"]["headrace.sap.SapPunchCard"] | null;
         };
         /** AsapTaskRequest */
         "dev.headrace.asap.AsapTaskRequest": {
@@ -6420,11 +6462,49 @@ export interface components {
             path: string;
             keyword: string;
         };
+        /** Check */
+        "headrace.summit.Check": {
+            name: string;
+            passed: boolean;
+        };
+        /** RunVerification */
+        "headrace.summit.RunVerification": {
+            /** @enum {string} */
+            status: "passed" | "flagged" | "failed";
+            /** @enum {string} */
+            claimedStatus: "passed" | "flagged" | "failed";
+            score?: number | ("NaN" | "Infinity" | "-Infinity");
+            checks: components["schemas"]["headrace.summit.Check"][];
+        };
+        /** Provenance */
+        "headrace.summit.Provenance": {
+            model: string;
+            timestamp: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** Metrics */
+        "headrace.summit.Metrics": {
+            tokens: number;
+            cost_usd: number | ("NaN" | "Infinity" | "-Infinity");
+            latency_ms?: number | ("NaN" | "Infinity" | "-Infinity");
+        };
+        /** RunJudge */
+        "headrace.summit.RunJudge": {
+            agentId: string;
+            replyId: string;
+            position: string;
+            /** Format: date-time */
+            at: string;
+            verification: components["schemas"]["headrace.summit.RunVerification"];
+            provenance: components["schemas"]["headrace.summit.Provenance"];
+            metrics: components["schemas"]["headrace.summit.Metrics"] | null;
+        };
         /** SummitEvent */
         "headrace.summit.SummitEvent": {
             eventId: string;
             /** @enum {string} */
-            subject: "manifest" | "call" | "reply" | "timer";
+            subject: "manifest" | "call" | "reply" | "timer" | "judge";
             /** @enum {string} */
             verdict: "accepted" | "duplicate" | "rejected" | "fired";
             rule: string;
@@ -6453,6 +6533,8 @@ export interface components {
             message: string;
             inputs: unknown;
             output: unknown;
+            judgeRunId: string | null;
+            judge: components["schemas"]["headrace.summit.RunJudge"] | null;
         };
         /** Receiver */
         "headrace.apc.Receiver": {
@@ -6764,44 +6846,6 @@ export interface components {
             tokens?: number;
             seconds?: number | ("NaN" | "Infinity" | "-Infinity");
         };
-        /** Metrics */
-        "headrace.summit.Metrics": {
-            tokens: number;
-            cost_usd: number | ("NaN" | "Infinity" | "-Infinity");
-            latency_ms?: number | ("NaN" | "Infinity" | "-Infinity");
-        };
-        /** Provenance */
-        "headrace.summit.Provenance": {
-            model: string;
-            timestamp: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /** Check */
-        "headrace.summit.Check": {
-            name: string;
-            passed: boolean;
-        };
-        /** RunVerification */
-        "headrace.summit.RunVerification": {
-            /** @enum {string} */
-            status: "passed" | "flagged" | "failed";
-            /** @enum {string} */
-            claimedStatus: "passed" | "flagged" | "failed";
-            score?: number | ("NaN" | "Infinity" | "-Infinity");
-            checks: components["schemas"]["headrace.summit.Check"][];
-        };
-        /** RunJudge */
-        "headrace.summit.RunJudge": {
-            agentId: string;
-            replyId: string;
-            position: string;
-            /** Format: date-time */
-            at: string;
-            verification: components["schemas"]["headrace.summit.RunVerification"];
-            provenance: components["schemas"]["headrace.summit.Provenance"];
-            metrics: components["schemas"]["headrace.summit.Metrics"] | null;
-        };
         /** RunError */
         "headrace.summit.RunError": {
             code: number;
@@ -6862,6 +6906,8 @@ export interface components {
             error: components["schemas"]["headrace.summit.RunError"] | null;
             cancel: components["schemas"]["headrace.summit.RunCancel"] | null;
             evidence: components["schemas"]["headrace.summit.Evidence"];
+            judgeRunId: string | null;
+            judges: string | null;
         };
         /** SapCached */
         SapCached: {
@@ -7006,6 +7052,8 @@ export interface components {
             error: components["schemas"]["headrace.summit.RunError"] | null;
             cancel: components["schemas"]["headrace.summit.RunCancel"] | null;
             evidence: components["schemas"]["headrace.summit.Evidence"];
+            judgeRunId: string | null;
+            judges: string | null;
             /**
              * Status
              * @enum {string}
@@ -7044,6 +7092,8 @@ export interface components {
             error: components["schemas"]["headrace.summit.RunError"] | null;
             cancel: components["schemas"]["headrace.summit.RunCancel"] | null;
             evidence: components["schemas"]["headrace.summit.Evidence"];
+            judgeRunId: string | null;
+            judges: string | null;
             /**
              * Status
              * @enum {string}
@@ -14141,6 +14191,195 @@ export interface operations {
             };
         };
     };
+    list_playbooks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of this capability.
+                 * @example consult.align
+                 */
+                capability?: string;
+                /**
+                 * @description Of this territory; empty: of tasks without one.
+                 * @example EUFM
+                 */
+                territory?: string;
+                /** @description Of tasks with this essence of the payload. */
+                fingerprint?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["headrace.sap.SapPlaybook"][];
+                        /** @description The cursor of the next page. */
+                        next: string | null;
+                    };
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_playbook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of tasks of this territory.
+                 * @example EUFM
+                 */
+                territory?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @example consult.align */
+                capability: string;
+                /** @example e0.72f9f7ba4b2a4ed4db4ca8a31a8b2a4d1d4e6a2e7a5b7c1f0f3d9f8e6a1b2c3d */
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["headrace.sap.SapPlaybook"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_heuristics: {
         parameters: {
             query?: {
@@ -17678,7 +17917,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of this input topic. */
-                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "rtes.raw" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.calls" | "summit.manifests" | "summit.replies";
+                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "rtes.raw" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies";
                 /**
                  * @description With this code.
                  * @example decide_failed

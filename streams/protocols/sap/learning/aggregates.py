@@ -40,6 +40,8 @@ NO_BEST: Mapping[str, Any] = {
     "successAt": None,
     "playbookDue": 10,
     "validated": 0,
+    "ratedSnippet": None,
+    "successSnippet": None,
 }
 
 
@@ -145,10 +147,12 @@ def update_best(row: AvroValue | None, signal: AvroValue) -> AvroValue:
         rated = (signal["rating"], at)
         if after["rating"] is None or rated >= (after["rating"], after["ratedAt"]):
             after |= {"ratedTaskId": task_id, "rating": signal["rating"], "ratedAt": at}
+            after["ratedSnippet"] = signal.get("snippet")
     if signal["kind"] == "outcome" and signal["computed"] and is_validated(signal):
         after["validated"] += 1
         if after["successAt"] is None or at >= after["successAt"]:
             after |= {"successTaskId": task_id, "successAt": at}
+            after["successSnippet"] = signal.get("snippet")
     return after
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from streams.engine.processor import AvroValue, ProcessorContext
 from streams.processing.decision import emit_edge
+from streams.protocols.sap.learning import punch_cards
 from streams.protocols.sap.learning.aggregates import mean_of, most_counted
 from streams.protocols.sap.learning.heuristics import record_sha256
 from topology.sap import SAP_KNOWLEDGE_TABLE
@@ -89,6 +90,8 @@ def _next_version(
         "at": at,
         "sha256": "",
     }
+    snippet = best.get("ratedSnippet" if best["ratedTaskId"] else "successSnippet")
+    book["punchCard"] = punch_cards.card_of(book, snippet)
     return book | {"sha256": record_sha256(SAP_KNOWLEDGE_TABLE.record, book)}
 
 

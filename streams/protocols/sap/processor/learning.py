@@ -12,11 +12,15 @@ from schemas import canonical_json, sha256_hex
 from schemas.sap.cache_key import cache_key
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.constitution.checks import VALID
+from streams.protocols.sap.processor import snippets
 from streams.protocols.sap.processor.aggregate import TaskAggregate
 from topology.sap import SAP_LEARNING_SIGNALS
 
 Json = dict[str, Any]
 
+_OTHER = "other"
+_KINDS = ("action", "kind", "type")
+"""The members that say what a follow-up is that is no task."""
 MEMBERS = 32
 """Maximum members of a payload from which members are learned."""
 _COMPUTED = frozenset({"agent_status", "alignment_refused", "alignment_escalated"})
@@ -82,6 +86,7 @@ def _send(task: TaskAggregate, kind: str, members: AvroValue) -> None:
         "note": None,
         "operator": None,
         "constitution": ctx.constitution.label,
+        "snippet": snippets.of_task(task),
         **members,
     }
     ctx.send(SAP_LEARNING_SIGNALS, capability, signal, signal_id)
@@ -96,14 +101,19 @@ def _numbers(metrics: Json) -> dict[str, float]:
 
 
 def _purpose(action: Any) -> str:
-    """Return what a follow-up is for: its capability, else its action."""
-    if isinstance(action, dict):
-        target = action.get("target")
-        capability = target.get("capability") if isinstance(target, dict) else None
-        for word in (capability, action.get("action")):
-            if isinstance(word, str):
-                return word
-    return "other"
+    """Return what a follow-up is for: its capability; of one that is no task, its kind too."""
+    if not isinstance(action, dict):
+        return _OTHER
+    target = action.get("target")
+    capability = target.get("capability") if isinstance(target, dict) else None
+    if isinstance(capability, str):
+        return capability
+    kinds = _words(action.get(name) for name in _KINDS)
+    return " ".join([*kinds[:1], *_words([action.get("capability")])]) or _OTHER
+
+
+def _words(values: Iterable[object]) -> list[str]:
+    return [value for value in values if isinstance(value, str) and value]
 
 
 def _members(task: TaskAggregate) -> Iterable[AvroValue]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ LEARNING_PARAMS = (
 )
 
 
+PLAYBOOK_PARAMS = (Parameter("territory", "of tasks of this territory", example="EUFM"),)
 HEURISTICS_PARAMS = (LEARNING_PARAMS[0], limit(100, 1000), CURSOR)
 
 
@@ -173,24 +174,57 @@ def learning(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Return SapLearning by capability, territory and fingerprint, each with its playbook; and the
     newest SapHeuristics of the capabilities on the page.
     """
-    filters = [params.text(name) for name in ("capability", "territory", "fingerprint")]
-    leading: list[str] = []
-    for text in filters:
-        if text is None:
-            break
-        leading.append(text)
-    prefix = key("sap learning", *leading)
+    filters = _filters(params)
+    prefix = key("sap learning", *_leading(filters))
 
     def item(row: bytes) -> Json | None:
         value = json_of(SAP_LEARNING, row)
-        row_key = (value["capability"], value["territory"] or "", value["fingerprint"])
-        matches = all(text in (None, name) for text, name in zip(filters, row_key, strict=True))
-        return {**_with_means(value), "playbook": _playbook(view, row_key)} if matches else None
+        if not _matches(value, filters):
+            return None
+        return {**_with_means(value), "playbook": _playbook(view, _kind_of(value))}
 
     page = page_of(params, prefix, rows_of(view, prefix, item))
     capabilities = dict.fromkeys(value["capability"] for value in page["items"])
     newest = [row for name in capabilities if (row := _newest_heuristics(view, name))]
     return {"items": page["items"], "heuristics": newest, "next": page["next"]}
+
+
+def librarian(view: ReadOnlyStore, params: QueryParams) -> Json:
+    """Return SapPlaybook by capability, territory and fingerprint; none without its hash."""
+    filters = _filters(params)
+    prefix = key("sap knowledge", *_leading(filters))
+
+    def item(row: bytes) -> Json | None:
+        value = hashed_json(SAP_KNOWLEDGE, row)
+        return value if value is not None and _matches(value, filters) else None
+
+    return page_of(params, prefix, rows_of(view, prefix, item))
+
+
+def playbook(view: ReadOnlyStore, capability: str, fingerprint: str, territory: str | None) -> Json:
+    """Return the SapPlaybook of a kind of task.  Raises NotFound."""
+    value = _playbook(view, (capability, territory or "", fingerprint))
+    if value is None:
+        raise NotFound(f"there is no playbook of {capability} for {fingerprint}")
+    return value
+
+
+def _filters(params: QueryParams) -> list[str | None]:
+    return [params.text(name) for name in ("capability", "territory", "fingerprint")]
+
+
+def _leading(filters: Sequence[str | None]) -> list[str]:
+    """Return the filters before the first that is not set: rows are sorted by them."""
+    return list(takewhile(lambda text: text is not None, filters))  # type: ignore[arg-type]
+
+
+def _kind_of(value: Json) -> tuple[str, str, str]:
+    return value["capability"], value["territory"] or "", value["fingerprint"]
+
+
+def _matches(value: Json, filters: Sequence[str | None]) -> bool:
+    kind = _kind_of(value)
+    return all(text in (None, name) for text, name in zip(filters, kind, strict=True))
 
 
 def heuristics(view: ReadOnlyStore, params: QueryParams) -> Json:

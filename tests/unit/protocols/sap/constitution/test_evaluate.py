@@ -340,7 +340,11 @@ def test_status_after(row: str) -> None:
 
 
 def test_an_agents_notes_stand_beside_the_services() -> None:
-    agent_check = {"principle": "budget:tokens", "status": "PASS", "notes": "within what was agreed"}
+    agent_check = {
+        "principle": "budget:tokens",
+        "status": "PASS",
+        "notes": "within what was agreed",
+    }
     facts: Any = {"budget": {"tokens": 1}, "metrics": {"tokens": 2}, "checks": [agent_check]}
     evaluation = final(**facts)
     (check,) = evaluation.checks
@@ -348,7 +352,9 @@ def test_an_agents_notes_stand_beside_the_services() -> None:
     assert check["notes"] == f"{service}; the agent notes PASS: within what was agreed"
     assert evaluation.steps[0]["notes"] == check["notes"]
     assert evaluation.violations[0]["evidence"] == service
-    assert final(**{**facts, "checks": [{**agent_check, "notes": None}]}).checks[0]["notes"] == service
+    assert (
+        final(**{**facts, "checks": [{**agent_check, "notes": None}]}).checks[0]["notes"] == service
+    )
 
 
 def test_a_cached_answers_checks_are_no_notes_of_an_agent() -> None:

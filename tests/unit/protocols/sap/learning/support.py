@@ -66,6 +66,7 @@ def _signal(n: int, kind: str, **members: Any) -> AvroValue:
         "note": None,
         "operator": None,
         "constitution": LABEL,
+        "snippet": None,
         **members,
     }
 

@@ -155,7 +155,8 @@ def test_means_and_the_playbook_are_added(bench: Bench) -> None:
     first, second = bench.look(PATH)["items"]
     metrics = {"tokens": {**row["metrics"]["tokens"], "mean": 10 / 3}}
     more = {"metrics": metrics, "ratings": {**ratings, "mean": 4.5}}
-    assert first == {**row, **more, "playbook": playbook("a.b", None, "e0.1")}
+    book = {**playbook("a.b", None, "e0.1"), "punchCard": None}
+    assert first == {**row, **more, "playbook": book}
     assert (second["playbook"], second["ratings"]["mean"]) == (None, None)
 
 
