@@ -1,10 +1,10 @@
 """Lines of code that the tests run, of the ASAP packages and of the whole product, and the JSON
 Schemas that ASAP's models export.
 
-python -m bench.coverage [--tests PATH ...] [--whole]
+python -m bench.coverage [--tests PATH ...] [--run quick|whole]
 The paths are run by pytest one after the other, under coverage.py, and so are the processes that
 they start; a process that is killed leaves no data and does not count.  `make coverage` runs all
-unit, contract and integration tests.  Tests marked `slow` are run with --whole only.
+unit, contract and integration tests.  Tests marked `slow` are in whole runs only.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _environ(folder: Path) -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tests", nargs="+", default=list(TESTS), metavar="PATH")
-    parser.add_argument("--whole", action="store_true", help="with the tests marked slow")
+    parser.add_argument("--run", choices=("quick", "whole"), default="quick")
     options = parse(parser, arguments, {"tests": ["tests/unit/asap/test_jsonrpc.py"]})
     with (
         record_runs("coverage", __doc__, options) as runs,
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
         runs.versions = versions_in(Path(sys.executable), "coverage", "pytest")
         schemas = count_valid_schemas()
         runs.add("JSON Schemas of ASAP", models=schemas.statements, percent=schemas.percent)
-        run_tests(options.tests, options.whole, Path(name), runs)
+        run_tests(options.tests, options.run == "whole", Path(name), runs)
         report = report_of(Path(name))
         whole = "the whole product"
         if tuple(options.tests) != TESTS:
