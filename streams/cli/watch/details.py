@@ -22,16 +22,25 @@ def open_thing(get: Get, row: ListRow, width: int) -> list[Line]:
     """Return the lines of the thing of a row, or of its record.  Raises NotFound."""
     page = DetailPage(width)
     if row.node is not None:
-        show_thing(_thing(get, row), page)
+        try:
+            show_thing(_thing(get, row), page)
+        except NotFound:  # what was refused may have made no thing
+            if row.position is None:
+                raise
+            _show_record(get, row, page)
     elif row.position is not None and row.fact is None:
         _show_letter(get(f"/v1/dead-letters/{row.position}"), page)
     elif row.position is not None:
-        record = get(f"/v1/records/{row.position}")
-        effects = get(f"/v1/records/{row.position}/effects")
-        show_record({"record": record, "effects": effects, "proof": None}, page)
+        _show_record(get, row, page)
     else:
         raise NotFound("this line names no thing", advice="")
     return page.lines
+
+
+def _show_record(get: Get, row: ListRow, page: DetailPage) -> None:
+    record = get(f"/v1/records/{row.position}")
+    effects = get(f"/v1/records/{row.position}/effects")
+    show_record({"record": record, "effects": effects, "proof": None}, page)
 
 
 def explain(get: Get, row: ListRow, width: int) -> list[Line]:
@@ -46,6 +55,10 @@ def explain(get: Get, row: ListRow, width: int) -> list[Line]:
         page.lines += [row.line, []]
     page.line(page.plain(row.node, "bold"))
     verdicts = _verdicts(get, row)
+    if not verdicts and row.fact is not None:
+        _show_record(get, row, page)
+        show_proof(get(f"/v1/records/{row.fact}/proof"), page)
+        return page.lines
     if not verdicts:
         page.line(Cell("there is no verdict on it", "dim"))
         return page.lines
@@ -57,12 +70,10 @@ def explain(get: Get, row: ListRow, width: int) -> list[Line]:
 
 
 def _verdicts(get: Get, row: ListRow) -> Any:
-    """Return the verdicts on a row's thing; none where an event speaks of one that is unknown."""
+    """Return the verdicts on a row's thing; none where the row speaks of one that is unknown."""
     try:
         return _thing(get, row)["verdicts"]
     except NotFound:
-        if row.fact is not None:
-            raise
         return []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams.cli.cells import Cell
+from streams.cli.cells import GAP, Cell
 from streams.cli.overview_figures import (
     COUNTS,
     attention,
@@ -20,6 +20,7 @@ Json = Mapping[str, Any]
 MIN_RULES = 4
 """So many rules fit a terminal of 24 lines."""
 _SPARKLINE_WIDTH = 15
+_BESIDE_SPARKLINE = len("duplicate") + len("100.0%") + 4 * GAP
 _BAR_WIDTH, _NARROW_BAR_WIDTH = 12, 6
 _NARROW = 48
 _STYLES = {"accepted": "green", "duplicate": "yellow", "refused": "red"}
@@ -49,6 +50,9 @@ def is_empty(overview: Json) -> bool:
 def _counts(overview: Json, width: int) -> list[Line]:
     page = LinesPage(width)
     total = overview["commands"]
+    counts_width = max(page.number(overview[member]).width for _, member, _ in COUNTS)
+    room = width - _BESIDE_SPARKLINE - counts_width
+    sparkline_width = max(1, min(_SPARKLINE_WIDTH, room))
     rows = [
         (
             Cell(word, _STYLES.get(word, "bold")),
@@ -59,7 +63,7 @@ def _counts(overview: Json, width: int) -> list[Line]:
                 right=True,
             ),
             Cell(
-                sparkline(condensed(summed(overview["series"], verdicts), _SPARKLINE_WIDTH)),
+                sparkline(condensed(summed(overview["series"], verdicts), sparkline_width)),
                 _STYLES.get(word, ""),
             ),
         )

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from streams.cli.watch.app import Details
+from streams.cli.watch.details import explain, open_thing
 from streams.cli.watch.gateway import WatchedGateway
+from streams.cli.watch.lines import ListRow, text_of
 from streams.errors import GatewayUnavailable, Unauthenticated
 from streams.settings import Settings
 from tests.unit.cli.hostile_values import HOSTILE
@@ -66,6 +69,7 @@ async def test_texts_of_agents_are_text_everywhere(answer: Answer) -> None:
                 await watched.open(key)
                 await _until_escaped(watched)
             await watched.press("5")
+            await watched.until_text("undecodable")
             await _until_escaped(watched)
             await watched.open("enter")
             await _until_escaped(watched)
@@ -105,3 +109,14 @@ def test_the_token_is_sent_and_a_refusal_is_raised() -> None:
     with serving(answer) as stub, pytest.raises(Unauthenticated):
         WatchedGateway(Settings(url=stub.url)).get("/v1/overview", window="1h")
     assert stub.requests == ["/v1/overview?window=1h"]
+
+
+@pytest.mark.parametrize("function", [open_thing, explain])
+def test_what_was_refused_and_made_no_thing_is_shown_as_a_record(
+    function: Details, stub: WatchedStub
+) -> None:
+    row = ListRow("apc.events/0/4", (), "apc:packet:none", "apc.packets/0/2", "apc.events/0/4")
+    lines = [text_of(line) for line in function(stub.gateway.get, row, 79)]
+    assert any(line.startswith("apc.packets/0/2") for line in lines)
+    assert any("packet_conflict" in line for line in lines)
+    assert any("derived again" in line for line in lines) == (function is explain)

@@ -104,6 +104,15 @@ def test_a_long_window_has_as_many_bars_as_fit() -> None:
     assert condensed([], 15) == []
 
 
+def test_great_counts_leave_a_whole_sparkline() -> None:
+    series = [{"verdict": "accepted", "counts": [0] * 59 + [4_000_000]}]
+    busy = {**EMPTY, "commands": 4_000_000, "accepted": 4_000_000, "series": series}
+    for width in (79, 119):
+        first = text_of(overview_lines(busy, width)[0])
+        assert "█" in first
+        assert "…" not in first
+
+
 def test_lines_side_by_side_do_not_touch() -> None:
     lines = beside([[Cell("abcdef")]], [[Cell("x")], [Cell("y")]], 6)
     assert [text_of(line) for line in lines] == ["abc…  x", "      y"]
