@@ -72,9 +72,9 @@ def session(up: Path) -> str:
     return f"s-{uuid.uuid4().hex[:8]}"
 
 
-def run(*args: str, stdin: Any = None) -> Result:
+def run(*args: str, stdin: Any = None, env: dict[str, str] | None = None) -> Result:
     text = None if stdin is None else "\n".join(json.dumps(value) for value in stdin)
-    return CliRunner().invoke(main, list(args), input=text)
+    return CliRunner().invoke(main, list(args), input=text, env=env)
 
 
 def done(*args: str, stdin: Any = None) -> str:
@@ -110,6 +110,12 @@ def test_trace_and_replay_of_a_run(session: str, tmp_path: Path) -> None:
     assert out.read_text() == result.stdout
     replay = json.loads(result.stdout)
     assert [p["packet_type"] for p in replay["packets"]] == ["IDEA", "ACK"]
+    facts = tmp_path / "facts.jsonl.gz"
+    done("audit", "export", str(facts))
+    nobody = {"HEADRACE_BOOTSTRAP": "127.0.0.1:1", "HEADRACE_URL": "http://127.0.0.1:1"}
+    for source in (out, facts, facts.parent):
+        again = run("packet-replay", "--run-id", session, "--from", str(source), env=nobody)
+        assert (again.exit_code, again.stdout) == (0, result.stdout), again.output
 
 
 def test_a_transfer_is_explained_and_summed_up(session: str) -> None:
