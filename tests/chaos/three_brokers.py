@@ -42,6 +42,8 @@ _SET = {
     # A broker that died is noticed soon.
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "5000",
+    # Where a topic allows it, a replica that is not in sync leads soon.
+    "unclean.leader.election.interval.ms": "2000",
 }
 
 
