@@ -223,6 +223,7 @@ _LEARNING: Mapping[str, str] = {
     "SapLearning.rejected": "rejections",
     "SapLearning.citationCounts": "the 50 sources cited most",
     "SapLearning.nextActionCounts": "by capability or action",
+    "SapLearningSignal.snippet": "what the task was asked under, for punch-cards",
     "SapLearning.firstAt": "the first outcome",
     "SapLearning.lastAt": "the last signal",
     "SapHeuristics.version": "from 1, without a gap",
