@@ -22,6 +22,8 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _MAX_DIGITS = 400
+_MAX_NESTING = 1000
+"""Deeper values are refused: how deep Python's own recursion reaches differs by its version."""
 _MISSING: Any = object()
 
 
@@ -98,12 +100,17 @@ class _ValueBuilder:
                 self._add(*self._anchors[event.anchor], None)
             case yaml.SequenceStartEvent():
                 _check_collection_tag(event, "seq")
-                self._open.append(_OpenCollection([], event.anchor))
+                self._begin(_OpenCollection([], event.anchor))
             case yaml.MappingStartEvent():
                 _check_collection_tag(event, "map")
-                self._open.append(_OpenCollection({}, event.anchor))
+                self._begin(_OpenCollection({}, event.anchor))
             case yaml.CollectionEndEvent():
                 self._close()
+
+    def _begin(self, collection: _OpenCollection) -> None:
+        if len(self._open) == _MAX_NESTING:
+            raise NotYaml("nests too deeply")
+        self._open.append(collection)
 
     def _close(self) -> None:
         done = self._open.pop()

@@ -98,8 +98,9 @@ class Site(Environment):
         wait_for(still, "still", PATIENCE_S, 0.3)
 
     def unused(self) -> list[str]:
-        """Topics of commands on which nothing was sent."""
-        return [topic.name for topic in VERDICTS if not self.records(topic)]
+        """Topics of clients' commands on which nothing was sent."""
+        commands = [topic for topic in VERDICTS if not topic.internal]
+        return [topic.name for topic in commands if not self.records(topic)]
 
     def verified(self) -> list[Violation]:
         """What `headrace verify` finds, at one cut of the log as it is now."""

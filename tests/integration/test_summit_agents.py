@@ -183,7 +183,7 @@ def test_a_chain_of_three_is_one_lineage_tree(harness: SummitHarness) -> None:
     assert traced == set(nodes)
     answering = {node for _, relation, node in drawn if relation == "answers"}
     assert answering == set(nodes)
-    rows = harness.get("/v1/summit/runs", traceId=trace)["items"]
+    rows = harness.get("/v1/summit/runs", traceId=trace, fresh="true")["items"]
     assert [(row["agentId"], row["caller"]) for row in reversed(rows)] == [
         ("desk-router", None),
         ("deep-researcher", "desk-router"),

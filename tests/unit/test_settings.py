@@ -31,6 +31,7 @@ KINDS = {
     "true or false",
     "path",
     "agent URN",
+    "list of critics",
     "web address",
     "keys",
 }

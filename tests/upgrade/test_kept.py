@@ -56,4 +56,4 @@ def test_this_version_goes_on_as_if_it_had_been_there_from_the_beginning(
         rows = rest_of(scenario, history)
         scenario.close()
     assert "is rebuilt from its changelog" not in caplog.text
-    assert rows == whole(history, tmp_path / "alone")
+    assert rows == whole(history, tmp_path / "alone", monkeypatch)

@@ -116,6 +116,8 @@ def test_clients_send_commands_and_receive_whatever_else_there_is() -> None:
 
 def test_the_reply_to_a_command_is_the_topic_of_its_verdict() -> None:
     for topic, verdicts in VERDICTS.items():
+        if topic.internal:
+            continue  # no client writes it
         operation = PLAIN["operations"][f"clients.send.{topic.name}"]
         if len(verdicts) == 1:
             assert of(operation["reply"]["channel"]) is PLAIN["channels"][verdicts[0].name]

@@ -69,7 +69,7 @@ def test_the_status_of_a_completed_run(seeded_bench: SummitBench) -> None:
     assert set(run_json) == {
         *("runId", "agentId", "kind", "status", "reason", "version", "traceId", "parentRunId"),
         *("createdAt", "startedAt", "updatedAt", "finishedAt", "dueAt", "metrics", "provenance"),
-        *("message", "verificationStatus", "judge", "evidence", "result"),
+        *("message", "verificationStatus", "judge", "evidence", "result", "judgeRunId", "judges"),
     }
     assert (run_json["status"], run_json["reason"], run_json["version"]) == (
         "completed",
