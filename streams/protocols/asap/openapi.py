@@ -34,6 +34,7 @@ from streams.api.problems import Code
 from streams.asap import metrics
 from streams.asap.faults import ERROR_TYPES
 from streams.asap.jsonrpc import MANIFEST_PATH, METHOD, METRICS_PATH, PATH
+from streams.asap.on_log.stream import CALL_TIMED_OUT
 from streams.asap.server import UNKNOWN
 from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
 
@@ -111,16 +112,18 @@ def _reply() -> Json:
             "verdict": verdict,
             "task_id": _OR_NULL,
             "position": _OR_NULL,
+            "filled": {"type": "array", "items": TEXT},
         }
     )
     return closed_object({"jsonrpc": VERSION, "result": result, "id": ID})
 
 
 def _refusal() -> Json:
+    messages = {*ERROR_MESSAGES.values(), CALL_TIMED_OUT}
     error = closed_object(
         {
             "code": {"type": "integer", "enum": sorted(ERROR_MESSAGES)},
-            "message": {"type": "string", "enum": sorted(ERROR_MESSAGES.values())},
+            "message": {"type": "string", "enum": sorted(messages)},
             "data": {"type": "object", "properties": {"error": TEXT}, "required": ["error"]},
         }
     )

@@ -70,7 +70,13 @@ def test_each_route_has_the_model_of_its_answer() -> None:
 def test_the_tags_of_the_document_are_those_of_the_protocols_in_their_order() -> None:
     tags = [tag for each in (*DESCRIPTIONS, HOST) for tag in each.tags]
     assert len(tags) == len(set(tags))
-    assert [tag["name"] for tag in DOCUMENT["tags"]] == [*tags, "console", "mcp", "registry", "service"]
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == [
+        *tags,
+        "console",
+        "mcp",
+        "registry",
+        "service",
+    ]
     for side, each in zip(QUERIES, DESCRIPTIONS, strict=True):
         assert {route.tag for route in side.routes} <= set(each.tags), side.name
 

@@ -9170,6 +9170,7 @@ export interface components {
                 verdict: "accepted" | "duplicate" | null;
                 task_id: string | null;
                 position: string | null;
+                filled: string[];
             };
             id: string | number;
         };
@@ -9180,7 +9181,7 @@ export interface components {
                 /** @enum {integer} */
                 code: -32700 | -32603 | -32602 | -32601 | -32600;
                 /** @enum {string} */
-                message: "Internal error" | "Invalid params" | "Invalid request" | "Method not found" | "Parse error";
+                message: "Internal error" | "Invalid params" | "Invalid request" | "MCP call timed out" | "Method not found" | "Parse error";
                 data: {
                     error: string;
                 };
