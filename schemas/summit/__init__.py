@@ -20,7 +20,7 @@ from schemas.summit.judge import (
     judge_reply,
 )
 from schemas.summit.load import load_manifest, read_manifest
-from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool
+from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool, names_critic
 from schemas.summit.models import (
     Budget,
     CancelParams,
@@ -146,6 +146,7 @@ __all__ = [
     "manifest_form",
     "manifest_hash",
     "mcp_tool",
+    "names_critic",
     "read_json",
     "read_manifest",
     "reply_content",

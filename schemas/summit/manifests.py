@@ -115,6 +115,13 @@ def check_metadata(check: Checker, metadata: Any, path: JsonPath) -> None:
         check.at_most(text, extra, path, words.MAX_EXTRA_BYTES)
 
 
+def names_critic(judge: Any, name: str) -> bool:
+    """Return whether a value is one that `metadata.judge` of an agent of that name may have."""
+    check = Checker("judge", ANY_ORDER)
+    _check_judge(check, judge, (), name)
+    return not check.problems()
+
+
 def _check_judge(check: Checker, judge: Any, path: JsonPath, name: Any) -> None:
     """Check the critic that is to judge the agent's runs.  name: of the agent itself."""
     rule = rules.MANIFEST_JUDGE

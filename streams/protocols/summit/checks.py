@@ -61,7 +61,8 @@ def _check_manifest(fact: Fact, command: Message | None, ctx: CheckContext) -> P
     yield from check_equal("contentHash", value["contentHash"], validated.hash)
     if value["verdict"] == "accepted":
         problem = None if validated.problem is None else validated.problem.rule
-        yield from check_equal("the broken rule", None, problem)
+        if problem != rules.MANIFEST_JUDGE.code:  # earlier releases took any value for a judge
+            yield from check_equal("the broken rule", None, problem)
 
 
 def _check_record(

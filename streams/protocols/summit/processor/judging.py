@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from schemas import canonical_json, uuid5_url
+from schemas import canonical_json, summit, uuid5_url
 from schemas.objects import ABSENT
 from schemas.summit import rule_message, rules
 from schemas.summit.checker import ANY_ORDER, Checker
@@ -94,7 +94,8 @@ def _judge_of(agent: AvroValue, run: Run) -> Json | None:
     if run.row["judges"] is not None or manifests.is_critic(agent):
         return None
     extra = orjson.loads(agent["manifest"]["metadata"]["extra_json"] or "{}")
-    if isinstance(judge := extra.get("judge"), dict):
+    judge: Json | None = extra.get("judge")
+    if summit.names_critic(judge, run.agent_id):  # earlier releases took any value
         return judge
     named = dict(pair.split("=") for pair in run.ctx.setting("CRITICS").split(",") if pair)
     critic = named.get(run.agent_id)

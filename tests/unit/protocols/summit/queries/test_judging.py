@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from schemas.summit import manifests as manifest_rules
 from streams.errors import InvalidInput
 from streams.protocols.summit.processor.judging import judge_run_id
 from streams.protocols.summit.queries import runs
+from streams.verify.run import verify
 from streams.views.values import json_of
 from tests.unit.protocols.summit.queries.stage import (
     AGENT,
@@ -44,9 +46,12 @@ def critic(name: str = CRITIC, role: str = "critic", **metadata: Any) -> Json:
 
 def with_critic(**judge: Any) -> Json:
     """The example's agent, whose manifest names its critic."""
+    return judged_by({"agentId": CRITIC, **judge})
+
+
+def judged_by(judge: Any) -> Json:
     made = manifest(version="1.3.0")
-    named = {"agentId": CRITIC, **judge}
-    return {**made, "metadata": {**made["metadata"], "judge": named}}
+    return {**made, "metadata": {**made["metadata"], "judge": judge}}
 
 
 @pytest.fixture
@@ -240,3 +245,25 @@ def test_a_manifest_that_names_no_other_agent_is_refused(bench: Bench, judge: An
     with pytest.raises(InvalidInput) as refused:
         bench.send(MANIFESTS, {**made, "metadata": {**made["metadata"], "judge": judge}})
     assert {problem.rule for problem in refused.value.problems} == {"manifest.judge"}
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [{}, "x", {"agentId": 5}, {"agentId": CRITIC, "budget": {"usd": "much"}}, {"agentId": AGENT}],
+)
+def test_what_an_earlier_release_took_for_a_judge_names_no_critic(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, judge: Any, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(manifest_rules, "_check_judge", lambda *_: None)
+        registered(bench, judged_by(judge), critic())
+    (tmp_path / "verify").mkdir()
+    bench.send(CALLS, invoke())
+    bench.send(REPLIES, result())
+    run = look(bench)
+    assert (run["status"], run["judgeRunId"], run["evidence"]["manifestVersion"]) == (
+        "completed",
+        None,
+        "1.3.0",
+    )
+    assert verify(bench.log, bench.settings, tmp_path / "verify").findings.shown == []
