@@ -76,6 +76,8 @@ class QuerySide:
     things: how the things of its nodes are read, by kind, such as `apc:packet`.
     outcomes: how the outcome of those things is read that clients may wait for, by kind.
     agent_tools: the tools of its registered agents, if it has such.
+    is_shared_message: whether a message, as JSON, is for every agent of a capability, and not for
+    one agent; None if the protocol has no such messages.
     endpoints, play: servers of the protocol beside the routes, in the gateway and in `play`.
     verdicts: by topic name, how the facts of that topic say their verdicts, or how its commands
     say who sent them.
@@ -96,6 +98,7 @@ class QuerySide:
     things: Mapping[str, ThingQuery] = field(default_factory=dict)
     outcomes: Mapping[str, OutcomeQuery] = field(default_factory=dict)
     agent_tools: AgentTools | None = None
+    is_shared_message: Callable[[Any], bool] | None = None
     endpoints: Endpoints | None = None
     play: PlayServer | None = None
     verdicts: Mapping[str, FactReading | SenderReading] = field(default_factory=dict)

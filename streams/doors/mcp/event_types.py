@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from schemas import Undecodable
 from streams.access.callers import Caller, Role
 from streams.doors.mcp import schemas as s
 from streams.doors.mcp.results import Json, refused
@@ -33,6 +34,11 @@ _INBOXES = {
     name.partition(".")[0]: topic for name, topic in SHOWN.items() if topic.kind is TopicKind.INBOX
 }
 """The topic of messages to agents, by protocol."""
+_IS_SHARED = {
+    side.name: side.is_shared_message for side in QUERIES if side.is_shared_message is not None
+}
+_SHARED_ONLY = "shared only"
+"""An argument that no client can give: says which messages are not for one agent."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,12 @@ def _value(topic: Topic, record: Record) -> Json:
 
 def _place(topic: Topic, record: Record, place: str) -> Json:
     return {"topic": topic.name, "position": place, "key": key_text(record)}
+
+
+def _short(position: str | None, topic: Topic, record: Record) -> str | None:
+    """Return a position without the prefix that the record's topic has."""
+    prefix = record.topic.removesuffix(topic.name)
+    return None if position is None else position.removeprefix(prefix)
 
 
 def _resource(place: str) -> Json:
@@ -101,7 +113,10 @@ def _show_verdict(
 ) -> Json | None:
     protocol, reading = FACTS[topic.name]
     assert isinstance(reading, FactReading), "only facts are followed"
-    members = reading.projection.of(record.value)
+    try:
+        members = reading.projection.of(record.value)
+    except Undecodable:  # a record that no processor wrote, or that is corrupt
+        return None
     counted = reading.count(record, members, WriteBatch(view))
     if counted is None or counted.verdict not in VERDICTS:
         return None
@@ -110,6 +125,7 @@ def _show_verdict(
     if any(arguments.get(name) not in (None, getattr(judgement, name)) for name in names):
         return None
     data = {name: getattr(judgement, name) for name in (*names, "cause", "node", "fault")}
+    data["cause"] = _short(judgement.cause, topic, record)
     return {**data, "position": place, **_resource(place)}
 
 
@@ -118,6 +134,8 @@ def _show_message(
 ) -> Json | None:
     if key_text(record) != arguments["agent"]:
         return None
+    if _SHARED_ONLY in arguments and not arguments[_SHARED_ONLY](value_json(topic, record)):
+        return None
     return {**_place(topic, record, place), **_value(topic, record), "resource": None}
 
 
@@ -125,15 +143,23 @@ def _show_dead(
     topic: Topic, record: Record, place: str, arguments: Arguments, view: ReadOnlyStore
 ) -> Json | None:
     letter = letter_json(topic, record)
-    members = {name: letter[name] for name in ("source", "code")}
+    source = _short(letter["source"], topic, record)
+    members = {"source": source, "code": letter["code"]}
     return {"topic": topic.name, "position": place, **members, "resource": None}
 
 
-def check_agent(kind: EventType, arguments: Arguments, caller: Caller | None) -> None:
-    """Raise ToolRefused for messages of another agent than the caller."""
+def for_caller(kind: EventType, arguments: Arguments, caller: Caller | None) -> Arguments:
+    """Return the arguments, narrowed to the messages that the caller may have.
+
+    Of a protocol whose messages may be for a capability, everybody may have those.  Raises
+    ToolRefused for messages of another agent than the caller.
+    """
     agent = arguments.get("agent")
     if agent is None or caller is None or caller.is_operator or agent == caller.principal:
-        return
+        return arguments
+    is_shared = _IS_SHARED.get(arguments["protocol"])
+    if is_shared is not None:
+        return {**arguments, _SHARED_ONLY: is_shared}
     detail = f"the token of {caller.principal} does not read the messages of {agent}"
     raise refused(403, detail, "event_forbidden", "/arguments/agent")
 

@@ -85,13 +85,13 @@ async def poll_once(
     kind = _find_type(name)
     for error in Draft202012Validator(kind.takes).iter_errors(arguments):
         raise refused(422, error.message, "event_arguments", "/arguments")
-    event_types.check_agent(kind, arguments, get_caller())
+    narrowed = event_types.for_caller(kind, arguments, get_caller())
     gateway = door.gateway
     oldest = None if max_age_ms is None else gateway.clock() - max_age_ms
     try:
         require_broker(gateway)
         return await asyncio.get_running_loop().run_in_executor(
-            gateway.queries, lambda: poll(gateway, kind, arguments, cursor, limit, oldest)
+            gateway.queries, lambda: poll(gateway, kind, narrowed, cursor, limit, oldest)
         )
     except HeadraceError as exc:
         raise refused_by(error_response(exc)) from exc
@@ -106,7 +106,10 @@ def _find_type(name: str) -> EventType:
 
 
 async def run_tool(call: ToolCall) -> Json:
-    """Return what `events/poll` would, once there is an event or the wait is over."""
+    """Return what `events/poll` would, once there is an event or the wait is over.
+
+    Then `hasMore` may be true without events: the cursor goes on behind what was looked at.
+    """
     arguments, door = call.arguments, call.door
     interval_s = door.settings.mcp_poll_ms / 1000
     loop = asyncio.get_running_loop()
@@ -117,7 +120,7 @@ async def run_tool(call: ToolCall) -> Json:
             door, arguments["name"], arguments["arguments"], cursor, arguments["maxEvents"]
         )
         left_s = deadline - loop.time()
-        if polled.events or polled.truncated or (left_s <= 0 and not polled.has_more):
+        if polled.events or polled.truncated or left_s <= 0:
             return tool_result(polled.to_json(door.settings.mcp_poll_ms))
         cursor = polled.cursor
         if not polled.has_more:

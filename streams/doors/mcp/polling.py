@@ -15,11 +15,14 @@ from streams.doors.mcp.results import Json
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.gateway.context import Gateway
+from streams.log.records import MAX_BYTES
 from topology.declarations import Topic
 
 SECONDS = 1.0
 """How long one poll reads."""
 _POLL_S = 0.05
+_BATCH = 100
+"""The most records that are taken at once, since their sizes are only known afterwards."""
 Positions = dict[TopicPartition, int]
 
 
@@ -127,20 +130,21 @@ def _read(
 ) -> Iterator[tuple[Record, int]]:
     """Yield the records up to the ends, by time among partitions, with the offset behind each.
 
+    They are at most `limit`, and fewer where their values are large.
     Behind the last record of a partition come what is no record, markers and what was aborted.
     """
     unread = {tp: at for tp, at in positions.items() if at < source.ends[tp]}
     if not unread:
         return
     queues: dict[TopicPartition, deque[Record]] = {tp: deque() for tp in unread}
-    deadline, count = time.monotonic() + SECONDS, 0
+    deadline, count, size = time.monotonic() + SECONDS, 0, 0
     with log.reader(unread) as reader:
-        while count < limit and time.monotonic() < deadline:
-            for record in reader.poll(_POLL_S, limit - count):
+        while count < limit and size < MAX_BYTES and time.monotonic() < deadline:
+            for record in reader.poll(_POLL_S, min(_BATCH, limit - count)):
                 tp = TopicPartition(record.topic, record.partition)
                 if record.offset < source.ends[tp]:
                     queues[tp].append(record)
-                    count += 1
+                    count, size = count + 1, size + len(record.value or b"")
             if all(reader.position(tp) >= source.ends[tp] for tp in unread):
                 break
         behind = {tp: min(reader.position(tp), source.ends[tp]) for tp in unread}

@@ -30,6 +30,11 @@ def _description() -> Description:
     return DESCRIPTION
 
 
+def _is_shared_message(task: Any) -> bool:
+    target = task.get("target") if isinstance(task, dict) else None
+    return isinstance(target, dict) and target.get("agentId") is None
+
+
 SAP = QuerySide(
     name="sap",
     projection=FOLLOWED,
@@ -45,6 +50,7 @@ SAP = QuerySide(
         )
     },
     lines=LINES,
+    is_shared_message=_is_shared_message,
     verdicts=VERDICT_FACTS,
     open_work=(TASK_WORK,),
     overview={"cache": cache_figures},

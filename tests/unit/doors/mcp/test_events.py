@@ -15,10 +15,13 @@ from mcp_types import Request, RequestParams, Result
 from pydantic import ConfigDict
 
 from streams.access import Role
+from streams.doors.mcp import polling
 from streams.doors.mcp.cursors import parse_cursor, write_cursor
 from streams.doors.mcp.results import ToolRefused
+from streams.engine.records import Output
 from tests.unit.doors.mcp.bench import Json, McpBench, mcp_bench
 from tests.unit.envelopes import idea, packet_id
+from tests.unit.protocols.sap.queries.stage import task
 
 PACKETS = 12
 FACTS: Json = {"topic": "apc.events"}
@@ -185,6 +188,55 @@ def test_an_agent_reads_its_own_messages_only(tmp_path_factory: pytest.TempPathF
             with pytest.raises(MCPError) as caught:
                 poll(guarded, token, name=name, arguments=arguments)
             assert caught.value.data["rule"] == rule
+
+
+def test_who_works_by_capability_reads_what_is_for_no_single_agent(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """An agent whose id reads like the capability keeps its own messages."""
+    inbox: Json = {"protocol": "sap", "agent": "report.summarise"}
+    targets: list[Json] = [{"capability": inbox["agent"]}, {"agentId": inbox["agent"]}]
+    with mcp_bench(tmp_path_factory.mktemp("mcp"), with_tokens=True) as guarded:
+        operator = guarded.new_token(Role.OPERATOR, principal="ops")
+        issuer = guarded.new_token(Role.PRODUCER, principal="ana")
+        worker = guarded.new_token(Role.PRODUCER, principal="worker-1")
+        start = poll(guarded, worker, name="inbox", arguments=inbox)["cursor"]
+        for number, target in enumerate(targets, 1):
+            envelope = {**task(number), "target": {**task(number)["target"], **target}}
+            arguments: Json = {"topic": "sap.tasks", "envelope": envelope, "wait_s": 50}
+            sent = guarded.call("send", issuer, **arguments)
+            assert sent.structured_content["verdict"] == "accepted", sent.structured_content
+        for token, count in ((worker, 1), (operator, 2)):
+            page = poll(guarded, token, name="inbox", arguments=inbox, cursor=start)
+            values = [event["data"]["value"] for event in page["events"]]
+            assert len(values) == count
+            assert values[0]["taskId"] == task(1)["taskId"]
+
+
+def test_positions_have_no_prefix_and_what_cannot_be_read_stops_no_poll(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with mcp_bench(tmp_path_factory.mktemp("mcp"), prefix="p.") as prefixed:
+        log = prefixed.bench.bench.log
+        start = poll(prefixed, name="verdict")["cursor"]
+        log.append([Output("p.apc.events", b"s-1", b"")])
+        prefixed.use(send_packets)
+        page = poll(prefixed, name="verdict", cursor=start)
+    assert len(page["events"]) >= PACKETS
+    assert {event["data"]["cause"].split("/")[0] for event in page["events"]} == {"apc.packets"}
+
+
+def test_a_tool_that_is_not_to_wait_reads_once(
+    bench: McpBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = start_of(bench, "fact", ["apc.events"])
+    monkeypatch.setattr(polling, "MAX_BYTES", 1)
+    monkeypatch.setattr(polling, "_BATCH", 1)
+    arguments: Json = {**FACTS, "key": "nobody"}
+    answer = bench.call("events", name="fact", arguments=arguments, cursor=begin)
+    page = answer.structured_content
+    assert (page["events"], page["hasMore"]) == ([], True)
+    assert page["cursor"] != begin
 
 
 @pytest.mark.parametrize("offsets", [[0], [1, 2**50], [0] * 256])
