@@ -14,10 +14,16 @@ from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.results import META, Json, refused, tool_result
 from streams.doors.mcp.rules import meaning_of
 from streams.doors.mcp.schemas import or_refusal
-from streams.doors.mcp.sending import Deadline, Ruling, await_outcome, await_ruling, produce
+from streams.doors.mcp.sending import (
+    REFUSED,
+    Deadline,
+    Ruling,
+    await_outcome,
+    await_ruling,
+    produce,
+)
 from streams.gateway.caller import get_caller
 from streams.protocols.queries import QUERIES
-from streams.views.service.verdicts import REJECTED
 
 OFFERED: tuple[AgentTools, ...] = tuple(
     side.agent_tools for side in QUERIES if side.agent_tools is not None
@@ -96,7 +102,7 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
     cause = await produce(door, of.topic, envelope, call.meta)
     try:
         ruling = await await_ruling(door, cause, deadline.left_s())
-        if ruling is not None and ruling.verdict == REJECTED:
+        if ruling is not None and ruling.verdict in REFUSED:
             return _rejection(door, ruling, context, cause)
         node = of.node(context.run_id)
         outcome = None
@@ -161,7 +167,7 @@ def _rejection(door: Door, ruling: Ruling, context: CallContext, cause: str) -> 
     body = {
         "rule": ruling.rule,
         "rule_meaning": meaning_of(ruling.rule, ruling.protocol),
-        "detail": ruling.detail,
+        "detail": ruling.detail or f"the call is {ruling.verdict}",
         "fault": ruling.fault,
         "runId": context.run_id,
     }

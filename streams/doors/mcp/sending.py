@@ -39,7 +39,7 @@ _ACTIONS: Mapping[Topic, Produce] = {
 }
 """The ways in which their routes accept envelopes; other topics take theirs as they are."""
 PENDING, DEAD_LETTER = "pending", "dead_letter"
-_REFUSED = (REJECTED, DEAD_LETTER)
+REFUSED = (REJECTED, DEAD_LETTER)
 MOST_WAIT_S = 60.0
 OUTCOMES: Mapping[str, OutcomeQuery] = {
     kind: query for side in QUERIES for kind, query in side.outcomes.items()
@@ -99,7 +99,7 @@ async def send(call: ToolCall) -> Json:
     deadline = Deadline(min(arguments["wait_s"], MOST_WAIT_S))
     ruling = await await_ruling(door, cause, deadline.left_s())
     outcome = None
-    if arguments["wait"] == "outcome" and ruling is not None and ruling.verdict not in _REFUSED:
+    if arguments["wait"] == "outcome" and ruling is not None and ruling.verdict not in REFUSED:
         outcome = await await_outcome(door, ruling.node, deadline.left_s())
     return await describe(door, sent, ruling, outcome)
 
@@ -184,7 +184,7 @@ async def describe(
     failed = outcome is not None and state != OUTCOMES[kind_of(ruling.node or "")].success
     return tool_result(
         described,
-        is_error=failed or ruling.verdict in _REFUSED,
+        is_error=failed or ruling.verdict in REFUSED,
         links=[] if ruling.node is None else [node_link(ruling.node)],
         meta=_meta(sent, described["fact"]),
     )
