@@ -134,16 +134,29 @@ class ThingQuery:
     past: Callable[[AsOfQuery], Rows] | None = field(default=None)
 
 
+class Gate(NamedTuple):
+    """What holds an outcome back after the end of its thing.
+
+    is_on: takes the settings.  row: the key of the row that is written when it opens.  read: the
+    outcome, None before.
+    """
+
+    is_on: Callable[[Any], bool]
+    row: Callable[[Ids], bytes]
+    read: Callable[[ReadOnlyStore, Ids], Json | None]
+
+
 class OutcomeQuery(NamedTuple):
     """The outcome of things of one kind, for those who wait for it.
 
     row: the key of the view's row that is written with the end.  read: None before the end.
-    success: the state of a thing that ended well.
+    success: the state of a thing that ended well.  gate: None where nothing holds it back.
     """
 
     row: Callable[[Ids], bytes]
     read: Callable[[ReadOnlyStore, Ids], Json | None]
     success: str
+    gate: Gate | None = None
 
 
 def iso_or_none(ms: int | None) -> str | None:

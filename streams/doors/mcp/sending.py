@@ -153,8 +153,13 @@ async def await_outcome(door: Door, node: str | None, seconds: float) -> Json | 
         return None
     with door.gateway.view.reader() as reads:
         (ids,) = KINDS[kind].find(reads, node.removeprefix(f"{kind}:"), None)
-    row = query.row(ids)
-    return await await_row(door.gateway, row, lambda view: query.read(view, ids), seconds)
+    deadline = Deadline(seconds)
+    row, gate = query.row(ids), query.gate
+    outcome = await await_row(door.gateway, row, lambda view: query.read(view, ids), seconds)
+    if outcome is None or gate is None or not gate.is_on(door.settings):
+        return outcome
+    row, left_s = gate.row(ids), deadline.left_s()
+    return await await_row(door.gateway, row, lambda view: gate.read(view, ids), left_s)
 
 
 async def describe(

@@ -8,7 +8,7 @@ from typing import Any
 from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.query_side import PlayContext, QuerySide
-from streams.api.things import OutcomeQuery
+from streams.api.things import Gate, OutcomeQuery
 from streams.protocols.summit import routes
 from streams.protocols.summit.agent_tools import TOOLS
 from streams.protocols.summit.lines import LINES
@@ -57,6 +57,11 @@ SUMMIT = QuerySide(
             lambda ids: runs.end_row(ids["runId"]),
             lambda view, ids: runs.result(view, ids["runId"]),
             "completed",
+            Gate(
+                lambda settings: bool(settings.summit_judge_gate),
+                lambda ids: runs.run_row(ids["runId"]),
+                lambda view, ids: runs.judged_result(view, ids["runId"]),
+            ),
         )
     },
     lines=LINES,

@@ -14,10 +14,12 @@ from streams.doors.mcp.agents import ANNOTATIONS, name_of, page_of
 from streams.doors.mcp.schemas import REFUSAL, or_refusal
 from streams.doors.mcp.tools import TOOLS
 from tests.unit.doors.mcp.bench import Json, McpBench
-from tests.unit.protocols.summit.queries.stage import AGENT, failure, manifest, words
+from tests.unit.protocols.summit.queries.stage import AGENT, failure, manifest, result, words
 from tests.unit.protocols.summit.routes.summit_bench import MANIFESTS, SummitBench, summit_bench
 
 RUN, TOOL = f"run_{AGENT}", f"{AGENT}__slugify"
+CRITIC = "fact-check"
+OPEN = {"inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}}
 TEXT: Json = {"text": "to be or not to be", "top": 1}
 
 
@@ -103,6 +105,33 @@ def test_a_run_that_does_not_end_in_time_is_asked_for_again(
     result = call(bench, RUN, TEXT, run_id="slow-1", wait_s=0.2)
     body = result.structured_content
     assert (result.is_error, body["rule"], body["runId"]) == (True, "run.pending", "slow-1")
+
+
+def test_a_gate_holds_the_answer_until_the_critic_has_judged(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    critic = manifest(CRITIC, role="critic", interface=OPEN, tools=[])
+    folder = tmp_path_factory.mktemp("mcp")
+    named = manifest()
+    named["metadata"]["judge"] = {"agentId": CRITIC}
+    with summit_bench(folder, summit_wait_s=30, summit_judge_gate=True) as gated:
+        for made in (named, critic):
+            gated.send_and_await(MANIFESTS, made)
+        door = McpBench(gated, None)
+        gated.agent(lambda made: words(made) if made["params"]["agentId"] == AGENT else [])
+        waiting = call(door, RUN, TEXT, run_id="r-1", wait_s=0.5)
+        assert waiting.structured_content["rule"] == "run.pending"
+        gated.agent(judged)
+        answer = call(door, RUN, TEXT, run_id="r-2")
+        assert answer.structured_content == {"words": 6, "top": ["be"]}
+        assert answer.meta["dev.headrace/run"]["verification"]["status"] == "passed"
+
+
+def judged(made: Json) -> list[Json]:
+    params = made["params"]
+    if params["agentId"] == AGENT:
+        return words(made)
+    return [result(params["runId"], {"status": "passed"}, agent=CRITIC)]
 
 
 @pytest.mark.parametrize("meta", [{"run_id": 7}, {"wait_s": "x"}, {"wait_s": True}])
