@@ -135,7 +135,7 @@ class ThingQuery:
 
 
 class Gate(NamedTuple):
-    """What holds an outcome back after the end of its thing.
+    """Describe what holds an outcome back after the end of its thing.
 
     is_on: takes the settings.  row: the key of the row that is written when it opens.  read: the
     outcome, None before.

@@ -121,13 +121,13 @@ def test_a_gate_holds_the_answer_until_the_critic_has_judged(
         gated.agent(lambda made: words(made) if made["params"]["agentId"] == AGENT else [])
         waiting = call(door, RUN, TEXT, run_id="r-1", wait_s=0.5)
         assert waiting.structured_content["rule"] == "run.pending"
-        gated.agent(judged)
+        gated.agent(answer_and_judge)
         answer = call(door, RUN, TEXT, run_id="r-2")
         assert answer.structured_content == {"words": 6, "top": ["be"]}
         assert answer.meta["dev.headrace/run"]["verification"]["status"] == "passed"
 
 
-def judged(made: Json) -> list[Json]:
+def answer_and_judge(made: Json) -> list[Json]:
     params = made["params"]
     if params["agentId"] == AGENT:
         return words(made)
