@@ -10,6 +10,7 @@ import sys
 import uuid
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -134,14 +135,27 @@ def sent(client: httpx.Client, path: str, *values: object) -> str:
     return str(answer.json()["positions"][-1])
 
 
+def seen(client: httpx.Client, path: str, **query: str) -> Any:
+    """What a read answers once the view is as far; here each read waits for a second only."""
+    answers: list[httpx.Response] = []
+
+    def ask() -> bool:
+        answers.append(client.get(path, params=query))
+        return answers[-1].status_code != 504
+
+    wait_for(ask, f"{path} is answered", 60)
+    assert answers[-1].status_code == 200, answers[-1].text
+    return answers[-1].json()
+
+
 def rewinds_prepared(client: httpx.Client) -> list[tuple[str, str]]:
     """Of sessions with one task, each with a rewind that waits for its confirm."""
     sessions = ["sess-01", *(f"prepared-{n}" for n in range(PREPARED))]
     for session in sessions:
         move_on = move(session, "paint-7", "PENDING", "IN_PROGRESS", git_hash="5c0ffee")
         position = sent(client, "/v1/rtes/events", move_on)
-        answer = client.get("/v1/saop/tasks", params={"session_id": session, "after": position})
-        assert "paint-7" in {task["task_id"] for task in answer.json()["items"]}
+        tasks = seen(client, "/v1/saop/tasks", session_id=session, after=position)["items"]
+        assert "paint-7" in {task["task_id"] for task in tasks}
     pairs = [(session, str(uuid.uuid4())) for session in sessions[1:]]
     for session, rewind_id in pairs:
         order = {"task_id": "paint-7", "phase": "prepare", "rewind_id": rewind_id}
@@ -154,7 +168,7 @@ def answer_stored(client: httpx.Client) -> tuple[str, str]:
     """A task whose answer is in the cache, and the key of that."""
     of = cached()
     path, position = f"/v1/sap/tasks/{of['taskId']}", sent(client, "/v1/sap/tasks", of)
-    key = client.get(path, params={"after": position}).json()["cache"]["cacheKey"]
+    key = seen(client, path, after=position)["cache"]["cacheKey"]
     wait_for(lambda: client.get(path).json()["cache"]["state"] == "missed", "it is dispatched")
     sent(client, "/v1/sap/results", result(of, output={"n": 1}))
     wait_for(lambda: client.get(f"/v1/sap/cache/{key}").status_code == 200, "it is stored")

@@ -113,7 +113,8 @@ def _reply() -> Json:
             "task_id": _OR_NULL,
             "position": _OR_NULL,
             "filled": {"type": "array", "items": TEXT},
-        }
+        },
+        optional=("filled",),
     )
     return closed_object({"jsonrpc": VERSION, "result": result, "id": ID})
 

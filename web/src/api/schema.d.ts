@@ -9170,7 +9170,7 @@ export interface components {
                 verdict: "accepted" | "duplicate" | null;
                 task_id: string | null;
                 position: string | null;
-                filled: string[];
+                filled?: string[];
             };
             id: string | number;
         };
