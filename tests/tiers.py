@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.examples import DEFAULT, example_count, use_quick
 
@@ -54,7 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{SLOW}: left out by --quick")
     if config.getoption("quick"):
         use_quick()
-    settings.register_profile("tiers", max_examples=example_count(DEFAULT))
+    settings.register_profile(
+        "tiers",
+        max_examples=example_count(DEFAULT),
+        suppress_health_check=[HealthCheck.too_slow],  # a loaded machine is not a fault
+    )
     settings.load_profile("tiers")
     _count_processes(config)
 

@@ -79,6 +79,7 @@ TIED = {
     ("summit/manifests", "manifest.tool-twice"),
     ("summit/calls", "context.parent-itself"),
     ("summit/calls", "params.agent_id-newline"),  # $ of this library stands before it too
+    ("summit/manifests", "manifest.judge"),
     ("summit/replies", "provenance.value-time"),
     ("summit/replies", "verification.value-twice"),
 }
