@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
@@ -40,9 +41,9 @@ class ParsedModel(TolerantModel):
     """A model that reads what agents send: JSON text, or the value of it."""
 
     @classmethod
+    @abstractmethod
     def problems_of(cls, value: Any) -> list[Problem]:
         """Return the rules of shape that a value breaks."""
-        raise NotImplementedError
 
     @classmethod
     def parse(cls, value: Any) -> Self:

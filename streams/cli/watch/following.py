@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from streams.cli.saop.live_tail import TOPIC, LiveTail
@@ -77,7 +78,7 @@ def _client(gateway: WatchedGateway) -> httpx.AsyncClient:
 
 def _load() -> None:
     """Import the client, which takes a second: in a thread, so that keys work meanwhile."""
-    import streams.client.sse  # noqa: F401
+    import_module("streams.client.sse")
 
 
 def _is_about_cursor(exc: HeadraceError) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ async def in_thread(call: Callable[[], T], limit_s: float | None = None) -> T:
         if error is not None:
             result.set_exception(error)
         else:
-            result.set_result(value)  # type: ignore[arg-type]
+            result.set_result(cast(T, value))
 
     def run() -> None:
         value, error = None, None

@@ -386,17 +386,6 @@ def test_odd_json_gets_an_answer(app: FastAPI, text: str) -> None:
     assert "result" in answer or answer["error"]["code"] in (-32602, -32603)
 
 
-def test_a_missing_trace_is_the_task_s_on_every_attempt(app: FastAPI) -> None:
-    of = envelope_json(trace_id=None)
-    for _ in range(2):
-        result = post(app, call(of))["result"]
-        assert result["filled"] == ["trace_id"]
-        assert (result["envelope"]["trace_id"], result["envelope"]["correlation_id"]) == (
-            of["id"],
-            of["id"],
-        )
-
-
 def test_a_handler_need_not_repeat_the_ids() -> None:
     seen = []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import groupby, takewhile
+from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -215,7 +215,12 @@ def _filters(params: QueryParams) -> list[str | None]:
 
 def _leading(filters: Sequence[str | None]) -> list[str]:
     """Return the filters before the first that is not set: rows are sorted by them."""
-    return list(takewhile(lambda text: text is not None, filters))  # type: ignore[arg-type]
+    leading: list[str] = []
+    for text in filters:
+        if text is None:
+            break
+        leading.append(text)
+    return leading
 
 
 def _kind_of(value: Json) -> tuple[str, str, str]:

@@ -14,7 +14,8 @@ from tests.processes import ROOT, environ_of
 from tests.unit.cli.watch.stub import WatchedStub
 
 TEXTUAL = (
-    "app binding containers geometry notifications screen scroll_view strip widgets".split()  # noqa: SIM905
+    *("app", "binding", "containers", "geometry", "notifications", "screen", "scroll_view"),
+    *("strip", "widgets"),
 )
 CODE = """
 import sys
