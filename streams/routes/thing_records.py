@@ -13,7 +13,7 @@ from topology import topics
 from topology.declarations import Topic, TopicKind
 
 COMMAND, FACT, REPLY, INBOX = "command", "fact", "reply", "inbox"
-Ruling = TypeVar("Ruling", Step, ThingVerdict)
+RecordVerdict = TypeVar("RecordVerdict", Step, ThingVerdict)
 
 
 class ThingRecord(NamedTuple):
@@ -33,7 +33,7 @@ class ThingRecords:
         self._thing = thing
         self._effects: dict[str, list[str]] = {}
 
-    def with_fact(self, ruling: Ruling) -> Ruling:
+    def with_fact(self, ruling: RecordVerdict) -> RecordVerdict:
         """Return a step or verdict with the position of its fact, if its cause had only one."""
         if ruling.fact is not None or ruling.cause is None:
             return ruling
@@ -44,13 +44,13 @@ class ThingRecords:
         ]
         return ruling._replace(fact=facts[0]) if len(facts) == 1 else ruling
 
-    def witness(self, ruling: Ruling) -> str | None:
+    def witness(self, ruling: RecordVerdict) -> str | None:
         """Return the position of a record that shows the principal of a step or verdict."""
         if ruling.fact is not None or ruling.cause is None:
             return ruling.fact
         return next(iter(self._effects_of(ruling.cause)), None)
 
-    def with_principal(self, ruling: Ruling, principals: Mapping[str, str]) -> Ruling:
+    def with_principal(self, ruling: RecordVerdict, principals: Mapping[str, str]) -> RecordVerdict:
         """Return a step or verdict with its principal.  principals: by position of a witness."""
         place = self.witness(ruling)
         if ruling.principal is not None or place is None:

@@ -17,7 +17,7 @@ from streams.doors.mcp.schemas import or_refusal
 from streams.doors.mcp.sending import (
     REFUSED,
     Deadline,
-    Ruling,
+    RecordVerdict,
     await_outcome,
     await_ruling,
     produce,
@@ -156,14 +156,14 @@ def _forget(task: asyncio.Task[str]) -> None:
         task.exception()  # the run then ends by its own limits
 
 
-def _places(door: Door, ruling: Ruling | None, cause: str) -> Json:
+def _places(door: Door, ruling: RecordVerdict | None, cause: str) -> Json:
     places: Json = {f"{META}position": door.short(cause)}
     if ruling is not None and ruling.fact is not None:
         places[f"{META}fact"] = door.short(ruling.fact)
     return places
 
 
-def _rejection(door: Door, ruling: Ruling, context: CallContext, cause: str) -> Json:
+def _rejection(door: Door, ruling: RecordVerdict, context: CallContext, cause: str) -> Json:
     body = {
         "rule": ruling.rule,
         "rule_meaning": meaning_of(ruling.rule, ruling.protocol),

@@ -77,7 +77,7 @@ class Deadline:
         return max(0.0, self._at - time.monotonic())
 
 
-class Ruling(NamedTuple):
+class RecordVerdict(NamedTuple):
     """The verdict on a record that was sent.  fact: its position, with prefix; None without one."""
 
     verdict: str
@@ -132,7 +132,7 @@ def _check_role(topic: Topic) -> None:
         raise refused_by(error_response(Forbidden(detail, "role_missing")))
 
 
-async def await_ruling(door: Door, cause: str, seconds: float) -> Ruling | None:
+async def await_ruling(door: Door, cause: str, seconds: float) -> RecordVerdict | None:
     """Return the verdict on the record at `cause`, None if it is not there in time."""
     try:
         await door.gateway.view.wait_async(parse_position(cause), seconds)
@@ -140,9 +140,9 @@ async def await_ruling(door: Door, cause: str, seconds: float) -> Ruling | None:
         return None
     judgement = await find_verdict(door, cause)
     if judgement is None:
-        return Ruling(DEAD_LETTER if has_dead_letter(door, cause) else ACCEPTED)
+        return RecordVerdict(DEAD_LETTER if has_dead_letter(door, cause) else ACCEPTED)
     names = ("verdict", "rule", "protocol", "fault", "message", "node", "fact")
-    return Ruling(*(judgement[name] for name in names))
+    return RecordVerdict(*(judgement[name] for name in names))
 
 
 async def await_outcome(door: Door, node: str | None, seconds: float) -> Json | None:
@@ -163,7 +163,7 @@ async def await_outcome(door: Door, node: str | None, seconds: float) -> Json | 
 
 
 async def describe(
-    door: Door, sent: Json, ruling: Ruling | None, outcome: Json | None = None
+    door: Door, sent: Json, ruling: RecordVerdict | None, outcome: Json | None = None
 ) -> Json:
     """Return the result for what was sent and decided so far."""
     if ruling is None:
