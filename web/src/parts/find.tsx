@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import { useApi } from "../api/use_api";
 import { announce } from "../state/announce";
@@ -61,7 +61,8 @@ export function Find({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [index, setIndex] = useState(0);
   const { go } = useUrl();
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before the next key arrives: what is typed at once belongs into the field.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const term = text.trim();
   const search = useApi(
     term.length >= SHORTEST && term.length <= 200 ? `/v1/search?q=${term}` : null,
