@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import common, text
+from streams.cli import common, gateway_client, text
 from streams.cli.cells import Row
 from streams.errors import UsageError
 from streams.settings import Settings
@@ -25,8 +26,13 @@ def command() -> None:
     """
 
 
+_SUMMARY = "/v1/dead-letters/summary"
+_MAX_LIMIT = 1000
+
+
 @command.command("list")
 @text.options
+@gateway_client.options
 def show_groups() -> None:
     """Count dead letters by topic and code.  With --json, one JSON object a line.
 
@@ -34,11 +40,7 @@ def show_groups() -> None:
     Example:
       headrace dlq list --json
     """
-    from streams.log.dead_letters import groups
-
-    settings = Settings.load()
-    with common.connect(settings) as log:
-        rows = groups(log, settings.prefix)
+    rows = _groups(Settings.load())
     match text.form():
         case text.Form.JSON:
             for group in rows:
@@ -47,6 +49,30 @@ def show_groups() -> None:
             _show_groups(rows, text.new_page())
         case text.Form.PIPE:
             _show_groups_plain(rows)
+
+
+def _groups(settings: Settings) -> list[dict[str, Any]]:
+    """Return the counts of dead letters, from a gateway or else from the log."""
+    rows: list[dict[str, Any]] = []
+    params = {"limit": _MAX_LIMIT}
+    while True:
+        answer = common.ask_gateway(_SUMMARY, common.query_of(params), settings)
+        if isinstance(answer, gateway_client.NoGateway):
+            return _groups_on_log(settings, answer)
+        rows += answer["items"]
+        if answer["next"] is None:
+            return rows
+        params["cursor"] = answer["next"]
+
+
+def _groups_on_log(settings: Settings, missing: gateway_client.NoGateway) -> list[dict[str, Any]]:
+    from streams.log.dead_letters import groups
+
+    started_s = time.monotonic()
+    with common.connect(settings) as log:
+        rows = groups(log, settings.prefix)
+    common.echo(common.remark_of(missing, time.monotonic() - started_s), err=True)
+    return rows
 
 
 def _show_groups(rows: list[dict[str, Any]], page: text.Page) -> None:

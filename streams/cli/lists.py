@@ -35,8 +35,9 @@ class TextTable(NamedTuple):
     titles: Sequence[str]
     row: Callable[[Any, text.Page], Row | Sequence[Any]]
 
-    def show(self, page: text.Page, items: Iterable[Any]) -> None:
-        page.table(self.titles, [self.row(item, page) for item in items])
+    def show(self, page: text.Page, items: Iterable[Any], what: str) -> None:
+        """Print the table.  what: as of `Page.table`."""
+        page.table(self.titles, [self.row(item, page) for item in items], what=what)
 
 
 def columns(*paths: str) -> tuple[Column, ...]:
@@ -60,6 +61,7 @@ def options(function: Any) -> Any:
 
 def show(
     path: str,
+    what: str,
     table_columns: tuple[Column, ...],
     members: tuple[str, str] = ("items", "next"),
     text_table: TextTable | None = None,
@@ -67,6 +69,7 @@ def show(
 ) -> None:
     """Print one page.
 
+    what: the items, in the plural.
     members: the names of the response's members with the items and the cursor of the next page.
     text_table: for people, where the columns of a pipe are too many, or lack some.
     params: parameters of the route; those that are None are left out.
@@ -76,9 +79,9 @@ def show(
 
     def render(answer: Any, page: text.Page) -> None:
         if text_table is None:
-            show_text(page, table_columns, answer[items])
+            show_text(page, table_columns, answer[items], what)
         else:
-            text_table.show(page, answer[items])
+            text_table.show(page, answer[items], what)
         page.more(len(answer[items]), answer[following])
 
     def pipe(answer: Any) -> None:
@@ -113,10 +116,12 @@ def show_items(table_columns: tuple[Column, ...], items: Iterable[Any]) -> None:
     common.show_table(tuple(column.title for column in table_columns), rows)
 
 
-def show_text(page: text.Page, table_columns: tuple[Column, ...], items: Iterable[Any]) -> None:
-    """Print a table for people."""
+def show_text(
+    page: text.Page, table_columns: tuple[Column, ...], items: Iterable[Any], what: str
+) -> None:
+    """Print a table for people.  what: as of `Page.table`."""
     rows = [[_text_cell(page, column, item) for column in table_columns] for item in items]
-    page.table(tuple(column.title for column in table_columns), rows)
+    page.table(tuple(column.title for column in table_columns), rows, what=what)
 
 
 def show_member_lines(page: text.Page, members: Mapping[str, Any], indent: int = 0) -> None:

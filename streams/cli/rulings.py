@@ -24,6 +24,7 @@ _RESULT = (
     *lists.columns("match", "kind", "title", "state", "at"),
     Column("node", "node", "plain"),
 )
+_RESULTS = "things, traces, agents or positions"
 
 
 @click.command("verdicts")
@@ -54,7 +55,8 @@ def verdicts(from_: str | None, **params: Any) -> None:
 def _render_verdicts(answer: Any, page: text.Page) -> None:
     titles = ("time", "protocol", "record", "verdict", "rule")
     others = () if page.is_narrow else ("agent", "cause")
-    page.table((*titles, *others), [_verdict_row(each, page) for each in answer["items"]])
+    rows = [_verdict_row(each, page) for each in answer["items"]]
+    page.table((*titles, *others), rows, what="refused or duplicate records")
     page.more(len(answer["items"]), answer["next"])
 
 
@@ -85,7 +87,7 @@ def agents(**params: Any) -> None:
     Example:
       headrace agents --protocol apc
     """
-    lists.show("/v1/agents", _AGENT, **params)
+    lists.show("/v1/agents", "agents", _AGENT, **params)
 
 
 @click.command("search")
@@ -108,7 +110,7 @@ def search(**params: Any) -> None:
         if page.is_narrow:
             _render_results(answer["items"], page)
         else:
-            lists.show_text(page, _RESULT, answer["items"])
+            lists.show_text(page, _RESULT, answer["items"], _RESULTS)
 
     text.show(answer, render, pipe=None)
     if not answer["items"]:
@@ -130,4 +132,4 @@ def _render_results(items: Any, page: text.Page) -> None:
         )
         for each in items
     ]
-    page.table([column.title for column in _RESULT[:-1]], rows)
+    page.table([column.title for column in _RESULT[:-1]], rows, what=_RESULTS)

@@ -31,6 +31,7 @@ from enum import StrEnum
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from streams.cli import common
 from streams.cli.cells import GAP, Cell, Row, cut, lay_out
@@ -143,6 +144,31 @@ def _console() -> Any:
     return None if console.color_system is None or console.no_color else console
 
 
+def _narrowed() -> str:
+    """Return what the user narrowed a list by, as ` of AGENT with --state failed`."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:
+        return ""
+    names, filters = [], []
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        is_typed = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not is_typed or not parameter.expose_value or name in _NO_FILTERS:
+            continue
+        value = ctx.params[name]
+        if isinstance(parameter, click.Argument):
+            names.append(f" of {value}")
+        elif isinstance(value, bool):
+            filters.append((parameter.opts if value else parameter.secondary_opts)[0])
+        else:
+            filters.append(f"{parameter.opts[0]} {value}")
+    return "".join(names) + (f" with {' '.join(filters)}" if filters else "")
+
+
+_NO_FILTERS = ("limit", "after", "as_of", "include_events", "mcp")
+"""Parameters of lists that leave out no item of the first page."""
+
+
 def plural(count: int, word: str) -> str:
     """Return the count and the word, with an s unless it is one."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
@@ -150,14 +176,15 @@ def plural(count: int, word: str) -> str:
 
 def new_page() -> Page:
     """Return a page on stdout; a pipe has no width, unless text is asked for."""
-    is_terminal = sys.stdout.isatty()
-    fits = (is_terminal or _is_set(_TEXT)) and not _is_set(_WIDE)
+    for_people = sys.stdout.isatty() or _is_set(_TEXT)
+    fits = for_people and not _is_set(_WIDE)
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     return Page(
         shutil.get_terminal_size().columns if fits else None,
         wide=_is_set(_WIDE),
         local=_is_set(_LOCAL),
         ascii=encoding != "utf8",
+        pipe=not for_people,
     )
 
 
@@ -165,6 +192,7 @@ class Page:
     """Text on stdout.  width: None if nothing is cut.  wide: ids are whole.
 
     local: times are in the local zone.  ascii: signs have only ASCII characters.
+    pipe: a program reads it.
     """
 
     def __init__(
@@ -174,11 +202,13 @@ class Page:
         wide: bool = False,
         local: bool = False,
         ascii: bool = False,
+        pipe: bool = False,
     ) -> None:
         self.width = width
         self.wide = wide
         self.local = local
         self.ascii = ascii
+        self.pipe = pipe
         self.arrow = "->" if ascii else "→"
         self.dash = "-" if ascii else "–"
         self.ellipsis = "..." if ascii else "…"
@@ -281,13 +311,31 @@ class Page:
         self.line(*line, indent=indent)
 
     def table(
-        self, titles: Sequence[str], rows: Iterable[Row | Sequence[Cell | Any]], indent: int = 0
+        self,
+        titles: Sequence[str],
+        rows: Iterable[Row | Sequence[Cell | Any]],
+        indent: int = 0,
+        what: str = "",
     ) -> None:
-        """Print aligned columns that fit the width.  Values that are no cells become plain ones."""
+        """Print aligned columns that fit the width.  Values that are no cells become plain ones.
+
+        what: the rows, in the plural, for the line that is printed if there are none.
+        """
         made = [self._row(row) for row in rows]
+        if what and not made and not self.pipe:
+            self.none(what, indent)
+            return
         width = None if self.width is None else self.width - indent
         for line in lay_out(titles, made, width, self.ellipsis):
             self._print([Cell(" " * indent), *line])
+
+    def none(self, what: str, indent: int = 0) -> None:
+        """Say that a list has no items, and by what the user narrowed it.  what: in the plural.
+
+        A pipe gets nothing, as in version 0.2.
+        """
+        if not self.pipe:
+            self.line(self.message(f"no {what}{_narrowed()}", "dim"), indent=indent)
 
     def _row(self, row: Row | Sequence[Any]) -> Row:
         if isinstance(row, Row):

@@ -45,7 +45,7 @@ def sessions(**params: Any) -> None:
     Example:
       headrace apc sessions
     """
-    lists.show("/v1/apc/sessions", _SESSION, **params)
+    lists.show("/v1/apc/sessions", "sessions", _SESSION, **params)
 
 
 @click.command("throttling")
@@ -77,7 +77,8 @@ def _pipe(table_columns: tuple[Column, ...]) -> Any:
 def _render_throttling(answer: Any, page: text.Page) -> None:
     titles = ("at", "session", "gen", "protocol", "from", "accepted")
     others = () if page.is_narrow else ("refused", "receivers")
-    page.table((*titles, *others), [_throttling_row(each, page) for each in answer["items"]])
+    rows = [_throttling_row(each, page) for each in answer["items"]]
+    page.table((*titles, *others), rows, what="receivers")
     page.more(len(answer["items"]), answer["next"])
 
 
@@ -136,7 +137,7 @@ def _render_decisions(answer: Any, page: text.Page) -> None:
         )
         for each in answer["items"]
     ]
-    page.table(_DECISION_TITLES, rows)
+    page.table(_DECISION_TITLES, rows, what="decisions")
     page.more(len(rows), answer["next"])
 
 

@@ -52,7 +52,7 @@ def _render(answer: Any, page: text.Page) -> None:
         )
         for each in answer["items"]
     ]
-    page.table(_TITLES, rows)
+    page.table(_TITLES, rows, what="protocols")
     page.more(len(rows), answer["next"])
 
 

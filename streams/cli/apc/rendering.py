@@ -18,7 +18,9 @@ def render_trace(answer: Any, page: text.Page) -> None:
     packets = answer["packets"]
     phase, rule = (("phase",), ("",)) if _is_wide(page) else ((), ())
     titles = ("time", "packet", "type", *phase, f"from {page.arrow} to", "state", "verdict", *rule)
-    page.table(titles, [_packet_row(each, page) for each in packets])
+    page.table(titles, [_packet_row(each, page) for each in packets], what="packets")
+    if not packets:
+        return
     refused = [each for each in packets if each["verdict"] == "rejected"]
     page.line(f"{text.plural(len(packets), 'packet')}, {len(refused):,} refused.")
     if refused:

@@ -49,7 +49,7 @@ def _show_items(
 ) -> None:
     text.show(
         answer,
-        lambda body, page: table.show(page, body[member]),
+        lambda body, page: table.show(page, body[member], member),
         lambda body: lists.show_items(table_columns, body[member]),
     )
 
@@ -109,7 +109,7 @@ def tasks(**params: Any) -> None:
     Example:
       headrace asap tasks --worker urn:asap:agent:indexer:eu --status working
     """
-    lists.show("/v1/asap/tasks", _TASK, ("tasks", "cursor"), tables.TASKS, **params)
+    lists.show("/v1/asap/tasks", "tasks", _TASK, ("tasks", "cursor"), tables.TASKS, **params)
 
 
 @click.command("events")
@@ -128,7 +128,7 @@ def events(id: str, at: int | None, **params: Any) -> None:
     answer = _get(_task_path(id, "events"), params.pop("after"), at=at, **params)
 
     def render(answer: Any, page: text.Page) -> None:
-        tables.EVENTS.show(page, answer["events"])
+        tables.EVENTS.show(page, answer["events"], "events")
         page.more(len(answer["events"]), answer["cursor"])
         if at is not None:
             page.line()
@@ -193,6 +193,7 @@ def agents(urn: str | None, **params: Any) -> None:
       headrace asap agents urn:asap:agent:indexer:eu --json
     """
     if urn is None:
-        lists.show("/v1/asap/agents", _AGENT, ("agents", "cursor"), tables.AGENTS, **params)
+        members = ("agents", "cursor")
+        lists.show("/v1/asap/agents", "agents", _AGENT, members, tables.AGENTS, **params)
     else:
         _show(_get(f"agents/{quote(urn, safe='')}", params["after"]))

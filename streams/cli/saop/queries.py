@@ -47,7 +47,7 @@ def sessions(**params: Any) -> None:
     Example:
       headrace saop sessions --session s-9
     """
-    lists.show("/v1/saop/sessions", _SESSION, text_table=tables.SESSIONS, **params)
+    lists.show("/v1/saop/sessions", "sessions", _SESSION, text_table=tables.SESSIONS, **params)
 
 
 @click.command("turns")
@@ -63,7 +63,7 @@ def turns(**params: Any) -> None:
     Example:
       headrace saop turns --task paint-7 --from-index 3 --json
     """
-    lists.show("/v1/saop/turns", _TURN, text_table=tables.TURNS, **params)
+    lists.show("/v1/saop/turns", "turns", _TURN, text_table=tables.TURNS, **params)
 
 
 @click.command("tasks")
@@ -82,7 +82,7 @@ def tasks(**params: Any) -> None:
     Example:
       headrace saop tasks --session s-9 --state FAILED
     """
-    lists.show("/v1/saop/tasks", _TASK, text_table=tables.TASKS, **params)
+    lists.show("/v1/saop/tasks", "tasks", _TASK, text_table=tables.TASKS, **params)
 
 
 @click.command("escalations")
@@ -98,7 +98,8 @@ def escalations(**params: Any) -> None:
     Example:
       headrace saop escalations --agent developer --limit 10
     """
-    lists.show("/v1/saop/escalations", _ESCALATION, text_table=tables.ESCALATIONS, **params)
+    table = tables.ESCALATIONS
+    lists.show("/v1/saop/escalations", "escalations", _ESCALATION, text_table=table, **params)
 
 
 @click.command("audit")
@@ -114,4 +115,4 @@ def audit(**params: Any) -> None:
     Example:
       headrace saop audit --session s-9
     """
-    lists.show("/v1/saop/thought-audit", _AUDIT, text_table=tables.AUDIT, **params)
+    lists.show("/v1/saop/thought-audit", "thoughts", _AUDIT, text_table=tables.AUDIT, **params)

@@ -47,6 +47,8 @@ def _show_events(answer: Any, page: text.Page) -> None:
     for event in answer["items"]:
         lines.add(recorded_line(event), _ms(event["recorded_at"]))
     lines.flush()
+    if not answer["items"]:
+        page.none("events")
     page.more(len(answer["items"]), answer["next"])
 
 
@@ -65,7 +67,7 @@ def calls(**params: Any) -> None:
     Example:
       headrace rtes calls --session s-9 --open
     """
-    lists.show("/v1/rtes/calls", _CALL, text_table=tables.CALLS, **params)
+    lists.show("/v1/rtes/calls", "calls", _CALL, text_table=tables.CALLS, **params)
 
 
 @click.command("rejections")
@@ -96,7 +98,7 @@ def _show_rejections(answer: Any, page: text.Page) -> None:
         reason = page.message(rejection_reason(each))
         rows.append(Row(cells, reason) if page.is_narrow else Row([*cells, reason]))
     others = () if page.is_narrow else ("reason",)
-    page.table(("time", "type", "verdict", "rule", *others), rows)
+    page.table(("time", "type", "verdict", "rule", *others), rows, what="rejections")
     page.more(len(rows), answer["next"])
 
 

@@ -56,7 +56,14 @@ def command(capability: str, heuristics: bool, **params: Any) -> None:
     if heuristics:
         _show_heuristics(capability, params["after"])
     else:
-        lists.show("/v1/sap/learning", _COLUMNS, text_table=_TABLE, capability=capability, **params)
+        lists.show(
+            "/v1/sap/learning",
+            "outcomes",
+            _COLUMNS,
+            text_table=_TABLE,
+            capability=capability,
+            **params,
+        )
 
 
 @click.command("heuristics")

@@ -48,7 +48,7 @@ def command(**params: Any) -> None:
     Example:
       headrace sap librarian consult.align --territory EUFM
     """
-    lists.show("/v1/sap/librarian", _COLUMNS, text_table=_TABLE, **params)
+    lists.show("/v1/sap/librarian", "playbooks", _COLUMNS, text_table=_TABLE, **params)
 
 
 @click.command("punch-card")

@@ -29,7 +29,7 @@ def command(from_: str | None, **params: Any) -> None:
       headrace sap tasks --state RUNNING
     """
     params["from"] = from_
-    lists.show("/v1/sap/tasks", _COLUMNS, text_table=_TABLE, **params)
+    lists.show("/v1/sap/tasks", "tasks", _COLUMNS, text_table=_TABLE, **params)
 
 
 def _row(item: Any, page: text.Page) -> tuple[Any, ...]:

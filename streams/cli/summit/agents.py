@@ -32,7 +32,8 @@ def command(**params: Any) -> None:
 
 
 def _render(answer: Any, page: text.Page) -> None:
-    page.table(_TEXT_TITLES, [_text_row(item, page) for item in answer["items"]])
+    rows = [_text_row(item, page) for item in answer["items"]]
+    page.table(_TEXT_TITLES, rows, what="agents")
     page.more(len(answer["items"]), answer["next"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
@@ -40,7 +41,8 @@ def command(**params: Any) -> None:
 
 
 def _render(answer: Any, page: text.Page) -> None:
-    page.table(_TEXT_TITLES, [_text_row(item, page) for item in answer["items"]])
+    rows = [_text_row(item, page) for item in answer["items"]]
+    page.table(_TEXT_TITLES, rows, what="runs")
     page.more(len(answer["items"]), answer["next"])
 
 
@@ -77,9 +79,7 @@ def _row(run: Any) -> tuple[str, ...]:
 
 
 def _elapsed_ms(run: Any) -> int | None:
-    from schemas.formats import parse_ms
-
     if run["finishedAt"] is None:
         return None
-    finished_ms, created_ms = (parse_ms(run[name]) or 0 for name in ("finishedAt", "createdAt"))
-    return finished_ms - created_ms
+    finished, created = (datetime.fromisoformat(run[name]) for name in ("finishedAt", "createdAt"))
+    return round((finished - created) / timedelta(milliseconds=1))

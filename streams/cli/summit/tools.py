@@ -43,4 +43,6 @@ def _render(answer: Any, page: text.Page) -> None:
         agent = [page.joined("of", page.plain(tool["agentId"]))] if "agentId" in tool else []
         page.line(page.plain(tool["name"], "bold"), *agent, page.message(tool.get("description")))
         show_schema(tool.get("arguments") or tool.get("inputSchema"), page, indent=2)
+    if not answer["tools"]:
+        page.none("tools")
     page.more(len(answer["tools"]), answer["nextCursor"])

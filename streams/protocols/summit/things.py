@@ -133,7 +133,7 @@ def _run(call: Call) -> Thing:
     is_end = row["status"] in MACHINE.terminal
     return Thing(
         node=f"summit:run:{composite(run_id)}",
-        title=f"{row['kind']} {run_id[:8]} of {row['agentId']}",
+        title=f"{row['kind']} {run_id} of {row['agentId']}",
         state=steps[-1].after,
         terminal=is_end,
         machine=MACHINE.name,
@@ -184,7 +184,7 @@ def _reply(call: Call) -> Thing:
     run_id, reply_id = call.ids["runId"], call.ids["replyId"]
     facts = [fact for fact in _run_facts(call) if fact.value["replyId"] == reply_id]
     node = f"summit:reply:{composite(run_id, reply_id)}"
-    return _message(call, node, facts, f"reply {reply_id[:8]} to run {run_id[:8]}")
+    return _message(call, node, facts, f"reply {reply_id} to run {run_id}")
 
 
 def _message(call: Call, node: str, facts: Sequence[_Fact], title: str) -> Thing:
@@ -232,9 +232,7 @@ def _cancelling_call(call: Call) -> Thing:
         for fact in _run_facts(call)
         if fact.value["subject"] == "call" and fact.value["cause"] == position
     ]
-    return _message(
-        call, f"summit:call:{position}", facts, f"cancel of run {call.ids['runId'][:8]}"
-    )
+    return _message(call, f"summit:call:{position}", facts, f"cancel of run {call.ids['runId']}")
 
 
 def _find_manifest(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:

@@ -64,7 +64,7 @@ def _thing(fact: Members) -> tuple[str | None, str | None]:
     word = fact["method"] or fact["replyKind"] or fact["subject"]
     if fact["runId"] is None:
         return None, word
-    return f"summit:run:{composite(fact['runId'])}", f"{word} of run {fact['runId'][:8]}"
+    return f"summit:run:{composite(fact['runId'])}", f"{word} of run {fact['runId']}"
 
 
 VERDICT_FACTS: Mapping[str, FactReading] = {

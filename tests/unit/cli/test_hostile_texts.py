@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import common, main
+from streams.cli.gateway_client import NoGateway
 from streams.cli.sap import explain
 from streams.log import dead_letters
 from streams.ops import doctor
@@ -131,6 +132,7 @@ def test_explanation_of_a_sap_task(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_dead_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common, "ask_gateway", lambda *_: NoGateway())
     monkeypatch.setattr(dead_letters, "groups", lambda *_: [HostileAnswer()])
     check_output(CliRunner().invoke(main, ["dlq", "list"]))
     check_output(CliRunner().invoke(main, ["dlq", "list", "--json"]))

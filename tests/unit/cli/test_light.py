@@ -41,6 +41,17 @@ ITEMS: dict[str, object] = {
     "result": {"tools": [], "nextCursor": None},
     "cut": None,
 }
+RUN = {
+    "runId": "r",
+    "kind": "invoke",
+    "agentId": "a",
+    "status": "completed",
+    "reason": None,
+    "createdAt": "2026-11-25T12:00:00.250Z",
+    "finishedAt": "2026-11-25T12:00:01.125Z",
+    "metrics": {"tokens": 1, "cost_usd": 0.5},
+    "verificationStatus": None,
+}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +63,9 @@ ITEMS: dict[str, object] = {
         ("rtes calls --session s --text", ITEMS),
         ("sap learning a.b", ITEMS),
         ("asap tasks --text", ITEMS),
-        ("summit runs --text", ITEMS),
+        ("summit runs --text", {"items": [RUN], "next": None}),
+        ("summit runs", {"items": [RUN], "next": None}),
+        ("dlq list", ITEMS),
         ("summit tools", ITEMS),
         ("lineage trace:s", ITEMS),
         ("query /v1/apc/packets", PACKETS),

@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import audit, common, lineage, main
+from streams.cli.gateway_client import NoGateway
 from streams.cli.lineage_drawing import DRAWINGS
 from streams.cli.text import Page
 from streams.log import dead_letters
@@ -29,6 +30,7 @@ from streams.play.scenario import play
 from streams.settings import Settings
 from streams.view_store.graph.queries import DEPTH, WAYS
 from tests.unit.cli.hostile_values import HOSTILE
+from tests.unit.cli.stub_gateway import StubGateway
 from tests.unit.envelopes import idea, packet_id
 
 ROOT = Path(__file__).parents[3]
@@ -116,6 +118,7 @@ def test_dead_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     group |= {"last": "2026-01-01T00:00:00.000Z", "position": "apc.packets.dlq/0/4"}
     monkeypatch.setattr(common, "connect", lambda _: nullcontext())
+    monkeypatch.setattr(common, "ask_gateway", lambda *_: NoGateway())
     monkeypatch.setattr(dead_letters, "groups", lambda *_: [group])
     title, row, *advice = lines("dlq", "list", "--text", columns=120)
     assert title.split() == ["topic", "code", "count", "last", "position", "message"]
@@ -129,6 +132,42 @@ def test_dead_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dead_letters, "groups", lambda *_: [])
     assert lines("dlq", "list", "--text") == ["✔ no dead letters"]
     assert lines("dlq", "list") == ["no dead letters"]
+
+
+def test_dead_letters_come_from_a_gateway(gateway: StubGateway) -> None:
+    group = {"topic": "apc.packets.dlq", "code": "schema_unknown", "count": 2}
+    group |= {"first": "2026-01-01T00:00:00.000Z", "last": "2026-01-01T00:00:00.000Z"}
+    group |= {"message": "no", "position": "apc.packets.dlq/0/4"}
+    gateway.body = {"items": [group], "next": None}
+    url = f"http://{gateway.address}"
+    assert json.loads(run("dlq", "list", "--json", "--gateway", url).stdout) == group
+    assert "schema_unknown" in run("dlq", "list", "--gateway", url).stdout
+    assert [path for path, _ in gateway.requests] == [
+        "/v1/dead-letters/summary?limit=1000&fresh=true"
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("summit runs --limit 3", "no runs"),
+        ("summit runs --state failed --agent a", "no runs with --agent a --state failed"),
+        ("apc protocols --not-blocked", "no protocols with --not-blocked"),
+        ("apc trace --session-id s-9", "no packets with --session-id s-9"),
+        ("sap learning a.b", "no outcomes of a.b"),
+        ("rtes events --session s", "no events with --session s"),
+        ("asap events t-1", "no events of t-1"),
+        ("verdicts", "no refused or duplicate records"),
+    ],
+)
+def test_an_empty_list_says_so_to_people(
+    words: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = {"items": [], "next": None, "packets": [], "events": [], "cursor": None}
+    monkeypatch.setattr(common, "ask", lambda *_: empty)
+    assert lines(*words.split(), "--text") == [line]
+    assert "no " not in run(*words.split()).stdout
+    assert json.loads(run(*words.split(), "--json").stdout) == empty
 
 
 def test_audit(capsys: pytest.CaptureFixture[str]) -> None:

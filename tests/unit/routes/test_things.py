@@ -49,6 +49,16 @@ def test_what_is_true_of_every_thing(name: str, stories: dict[str, Story]) -> No
     check(stories[name])
 
 
+def test_titles_of_summit_have_whole_ids(tmp_path: Path) -> None:
+    lines = [line.replace('"r1"', '"run-of-desk-7"') for line in lines_of("summit-cancel")]
+    story = Story(lines, tmp_path)
+    try:
+        things = [thing for _, thing in story.known() if "run-of-desk-7" in thing["node"]]
+    finally:
+        story.scenario.close()
+    assert [each["title"] for each in things] == ["invoke run-of-desk-7 of word-stats"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_so_it_is_in_all_scenarios(name: str, tmp_path: Path) -> None:
