@@ -30,7 +30,7 @@ from streams.engine.kafka_admin import KafkaAdmin
 from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER, TRANSACTIONS
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.kafka_reader import KafkaReader
-from streams.engine.kafka_records import placed_record, produce, topic_id
+from streams.engine.kafka_records import placed_record, produce, reported, topic_id
 from streams.engine.kafka_refusals import Refusals, invalid_settings, refusal_of
 from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
@@ -361,8 +361,8 @@ class KafkaTransactions:
             ends[tp] = max(ends.get(tp, 0), message.offset() + 1)
 
         self._begin(producer)
-        for output in outputs:
-            produce(producer, output, delivered)
+        for output, reports in zip(outputs, reported(outputs), strict=True):
+            produce(producer, output, delivered if reports else None)
         self._end(producer)
         if failed:
             raise CommitFailed(f"a record of a committed transaction failed: {failed[0].str()}")

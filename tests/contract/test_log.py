@@ -129,6 +129,27 @@ def test_a_failed_commit_leaves_nothing(twin: Twin) -> None:
     assert texts(twin) == ["c"]
 
 
+def test_each_partition_ends_after_its_last_record(twin: Twin) -> None:
+    producer = twin.log.producer(f"{twin.prefix}p")
+    producer.open()
+    outputs = [Output(twin.name(t), b"k", b"", (), 0) for t in (FACTS, SECOND, FACTS, FACTS)]
+    assert producer.commit(outputs) == {twin.tp(FACTS): 3, twin.tp(SECOND): 1}
+    producer.close()
+
+
+def test_a_record_without_a_report_fails_its_transaction(
+    twin: Twin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the last record of each partition reports; the client counts the failures of all."""
+    monkeypatch.setattr("streams.engine.kafka.reported", lambda outputs: [False] * len(outputs))
+    producer = twin.log.producer(f"{twin.prefix}p")
+    producer.open()
+    with pytest.raises(HeadraceError):
+        producer.commit([output(twin, "a"), output(twin, "b", 99), output(twin, "c")])
+    producer.close()
+    assert texts(twin) == []
+
+
 def test_a_second_open_fences_the_first(twin: Twin) -> None:
     first = twin.log.producer(f"{twin.prefix}p")
     first.open()
