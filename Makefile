@@ -103,6 +103,7 @@ console-pictures: setup
 
 bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench.peers
 
 coverage: setup
 	@exec $(BIN)/python -m bench.coverage $(if $(TESTS),--tests $(TESTS))

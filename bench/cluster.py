@@ -107,6 +107,12 @@ class Worker:
                 return int(line.split()[1]) / 1024
         return 0.0
 
+    def threads(self) -> int:
+        return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
+
+    def files(self) -> int:
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
     def values(self, name: str) -> list[float]:
         """Return the values of this metric with any labels, as it is served now."""
         with urllib.request.urlopen(self.metrics or "", timeout=10) as answer:
@@ -159,6 +165,15 @@ def worker(
 
     more: settings besides, without HEADRACE_.
     """
+    with started(bench, [python, "-m", *module.split()], name, more) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def started(
+    bench: Bench, command: Sequence[str], name: str, more: Mapping[str, str] | None = None
+) -> Iterator[Worker]:
+    """Run a command that reads its settings from the environment, as `worker` does."""
     base = bench.settings
     settings = {
         "BOOTSTRAP": base.bootstrap or "",
@@ -170,7 +185,7 @@ def worker(
     output = bench.directory / f"{name}.log"
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [python, "-m", *module.split()],
+            command,
             cwd=ROOT,
             env={**os.environ, **named(settings)},
             stdout=file,
@@ -179,7 +194,8 @@ def worker(
         try:
             yield Worker(process)
         except TimeoutError as exc:
-            raise RuntimeError(f"{exc}; {module} says:\n{output.read_text()[-2000:]}") from exc
+            last_output = output.read_text(errors="replace")[-2000:]
+            raise RuntimeError(f"{exc}; {name} says:\n{last_output}") from exc
         finally:
             process.send_signal(signal.SIGTERM)
             try:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.results import text
+from bench.results import Figure, text
 
 Run = Mapping[str, Any]
 COLUMNS = {
@@ -23,21 +23,30 @@ COLUMNS = {
 """Columns of the table: the step of the comparison and its figure."""
 
 
-def rows(runs: Sequence[Run]) -> tuple[list[str], list[list[str]]]:
+def rows(
+    runs: Sequence[Run], columns: Mapping[str, tuple[str, str]] = COLUMNS
+) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of the table."""
     names = dict.fromkeys(str(run["run"]) for run in runs)
-    head = ["", "delivery", *COLUMNS]
-    return head, [[name, *_cells([r for r in runs if r["run"] == name])] for name in names]
+    head = ["", "delivery", *columns]
+    return head, [[name, *_cells(of(runs, name), columns)] for name in names]
 
 
-def _cells(runs: Sequence[Run]) -> list[str]:
+def of(runs: Sequence[Run], name: str) -> list[Run]:
+    """Return the runs of one system."""
+    return [run for run in runs if run["run"] == name]
+
+
+def _cells(runs: Sequence[Run], columns: Mapping[str, tuple[str, str]]) -> list[str]:
     missing = [run["why"] for run in runs if run["step"] == "absent"]
     if missing:
-        return [f"not measured: {missing[0]}", *["–"] * len(COLUMNS)]
+        return [f"not measured: {missing[0]}", *["–"] * len(columns)]
     delivery = next((str(run["delivery"]) for run in runs if "delivery" in run), "")
-    return [delivery, *(_median(runs, *place) for place in COLUMNS.values())]
+    medians = (median(runs, *place) for place in columns.values())
+    return [delivery, *("–" if value is None else text(value) for value in medians)]
 
 
-def _median(runs: Sequence[Run], step: str, figure: str) -> str:
+def median(runs: Sequence[Run], step: str, figure: str) -> Figure | None:
+    """Return the median of a figure over the runs of a step; None if none of them has it."""
     values = [run[figure] for run in runs if run["step"] == step and figure in run]
-    return text(statistics.median(values)) if values else "–"
+    return statistics.median(values) if values else None

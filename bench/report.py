@@ -15,14 +15,24 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import comparison_table
+from bench import comparison_table, peers_table
 from bench.results import ROOT, text
 from bench.targets import HEAD, rows
 from streams.docs.markdown import code, grid
 
 NOTICE = "<!-- Written by `python -m bench.report bench/results`; do not edit. -->"
 LINKED_FROM = ROOT / "docs"
-ORDER = ("comparison", "scaling", "restore_rows", "lag", "soak", "latency", "restore", "memory")
+ORDER = (
+    "peers",
+    "comparison",
+    "scaling",
+    "restore_rows",
+    "lag",
+    "soak",
+    "latency",
+    "restore",
+    "memory",
+)
 """The order of the page: these first, then the others by name."""
 MODULES = {"lag": "tests.chaos.lag"}
 """Modules outside `bench`, by benchmark; this one checks everything that it has counted."""
@@ -105,20 +115,24 @@ def _section(result: Result, directory: Path) -> str:
     parts = [f"## {result['bench']}\n", f"{result['about']}\n", f"{_command(result)}\n"]
     if result["quick"]:
         parts.append("**A quick run: it shows that the command works, not what is reached.**\n")
-    if result["bench"] == "comparison":
-        parts += [
-            grid(*comparison_table.rows(result["runs"])),
-            "Every run:\n",
-            *_tables(result["runs"]),
-        ]
-    else:
-        parts += _tables(result["runs"])
+    parts += [*_views(result), *_tables(result["runs"])]
     picture, table = directory / f"{result['bench']}.png", directory / f"{result['bench']}.csv"
     if picture.exists():
         parts.append(f"![{result['bench']} over time]({_link(picture)})\n")
     if table.exists():
         parts.append(f"All samples: [{code(table.name)}]({_link(table)}).\n")
     return "\n".join(parts)
+
+
+def _views(result: Result) -> list[str]:
+    """Return the tables that come before all runs, where there are some."""
+    runs = result["runs"]
+    if result["bench"] == "comparison":
+        return [grid(*comparison_table.rows(runs)), "Every run:\n"]
+    if result["bench"] == "peers":
+        tables = [grid(*peers_table.rows(runs)), grid(*peers_table.ratios(runs))]
+        return [*peers_table.words(runs), "", *tables, "Every run:\n"]
+    return []
 
 
 def _command(result: Result) -> str:

@@ -7,7 +7,7 @@ its key and leaves one fact, exactly once in both (`tests.toy`).  Every key has 
 measured records come, drawn evenly over the keys, all at one moment, while the workers are held.
 From one worker, four partitions and 10,000 keys one thing at a time is varied.  Workers and broker
 share the machine's cores.
-About seven minutes; with --quick three.
+About nine minutes; with --quick three.
 """
 
 from __future__ import annotations
@@ -84,19 +84,24 @@ def points(options: argparse.Namespace) -> list[Point]:
     return result
 
 
-def measure(on: Settings, host: Host, point: Point, records: int) -> Rate:
+def measure(
+    on: Settings, host: Host, point: Point, records: int
+) -> tuple[Rate, dict[str, int | float]]:
+    """Return the rate, and the threads and open files of a worker that has the most of them."""
     settings = replace(on, partitions=point.partitions)
     with bench(settings, partial(topics, point.partitions)) as env, ExitStack() as stack:
         names = [f"worker-{number}" for number in range(point.workers)]
         crew = Crew([stack.enter_context(worker(env, host.module, n, host.python)) for n in names])
         reader = stack.enter_context(uncommitted(env, FACTS))
-        _await_members(env, host.group(env.settings), crew)
+        await_members(env, host.group(env.settings), crew)
         _fill(env, point.keys, reader, crew)
         rnd = random.Random(SEED)
         drawn = [_record(env, rnd.randrange(point.keys)) for _ in range(records)]
         with crew.held():
             env.log.append(drawn)
-        return drain(reader, records, crew, LIMIT_S)
+        rate = drain(reader, records, crew, LIMIT_S)
+        threads = max(each.threads() for each in crew.workers)
+        return rate, {"threads": threads, "files": max(each.files() for each in crew.workers)}
 
 
 def topics(partitions: int, prefix: str) -> list[NewTopic]:
@@ -105,7 +110,7 @@ def topics(partitions: int, prefix: str) -> list[NewTopic]:
     return [t._replace(config={**t.config, **limit}) for t in toy_topics(partitions, prefix)]
 
 
-def _await_members(env: Bench, group: str, crew: Crew) -> None:
+def await_members(env: Bench, group: str, crew: Crew) -> None:
     """Wait until the group is stable and has as many members as there are workers."""
     admin = AdminClient({"bootstrap.servers": env.settings.bootstrap, "log_level": 2})
 
@@ -146,7 +151,7 @@ def scale(options: argparse.Namespace, runs: Recorder) -> None:
                 at = asdict(point)
                 records = int(options.records * host.share)
                 try:
-                    rate = measure(on, host, point, records)
+                    rate, resources = measure(on, host, point, records)
                 except (AssertionError, RuntimeError, TimeoutError) as exc:
                     print(exc, flush=True)
                     runs.add(host.name, **at, failed=str(exc).split("\n")[0])
@@ -158,6 +163,7 @@ def scale(options: argparse.Namespace, runs: Recorder) -> None:
                     records_per_s=rate.per_s,
                     records_per_cpu_s=rate.per_cpu_s,
                     peak_mb=rate.peak_mb,
+                    **resources,
                 )
 
 
@@ -175,7 +181,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=200_000, help="headrace's; a peer's quarter")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--partitions", type=int, nargs="+", default=[4, 12, 48])
+    parser.add_argument("--partitions", type=int, nargs="+", default=[4, 12, 48, 256])
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--only", choices=("headrace", "quix"))
     parser.add_argument("--peers", type=Path, default=PEERS, help="a Python with quixstreams")

@@ -1,0 +1,1 @@
+"""The neutral workload: a small state machine over Avro records, which knows no system."""
