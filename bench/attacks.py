@@ -128,6 +128,35 @@ def facts(target: Target) -> str:
     return "written"
 
 
+def pages(target: Target) -> str:
+    """Write eight records of 15 MB, which zstd makes 1 KB each, and ask for pages of them."""
+    for _ in range(8):
+        target.produce(APC_PACKETS, b"page", bytes(15 * MIB), **{"compression.type": "zstd"})
+    path = f"/v1/records/{APC_PACKETS.name}/0?limit=200"
+    return at_once(8, lambda _: ask_for_a_while(target, path))
+
+
+def fresh(target: Target) -> str:
+    """Wait for ends of the log and for a verdict that never comes, 256 requests at a time."""
+    never = f"after={target.env.settings.prefix}{APC_PACKETS.name}/0/{1 << 40}"
+    paths = [f"/v1/apc/packets?limit=1&{wait}" for wait in ("fresh=true", never)]
+    return at_once(256, lambda number: ask_for_a_while(target, paths[number % 2]))
+
+
+def ask_for_a_while(target: Target, path: str) -> set[str]:
+    """Send the same request again and again, and return what is answered."""
+    answers, end = set[str](), time.monotonic() + LONG_S / 3
+    while time.monotonic() < end:
+        answers.add(request(target, "GET", path))
+    return answers
+
+
+def at_once(clients: int, ask: Callable[[int], set[str]]) -> str:
+    """Return what so many clients are answered who ask at once."""
+    with ThreadPoolExecutor(clients) as pool:
+        return ", ".join(sorted(set[str]().union(*pool.map(ask, range(clients)))))
+
+
 ATTACKS: dict[str, Callable[[Target], str]] = {
     "patterns": patterns,
     "inflated": inflated,
@@ -136,13 +165,20 @@ ATTACKS: dict[str, Callable[[Target], str]] = {
     "values": values,
     "identifiers": identifiers,
     "facts": facts,
+    "pages": pages,
+    "fresh": fresh,
 }
 
 
 def post(target: Target, path: str, body: bytes) -> str:
     """Send a body, and return the status and the broken rule of the response."""
+    return request(target, "POST", path, body)
+
+
+def request(target: Target, method: str, path: str, body: bytes | None = None) -> str:
+    """Send a request, and return the status and the broken rule of the response."""
     try:
-        Client(target.url).ask("POST", path, body)
+        Client(target.url).ask(method, path, body)
     except RuntimeError as exc:
         status, rule = re.search(r": (\d+) ", str(exc)), re.search(r'"rule":"(\w+)"', str(exc))
         return " ".join(match[1] for match in (status, rule) if match)

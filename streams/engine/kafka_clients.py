@@ -64,4 +64,11 @@ PACES = {
     Pace.END: {"fetch.wait.max.ms": 5},
     Pace.LIVE: {"fetch.wait.max.ms": 100},
     Pace.GATHERED: {"fetch.wait.max.ms": 15, "fetch.min.bytes": 1 << 18},
+    # The client inflates all batches of a fetch at once; a broker returns at least one whole batch.
+    Pace.FEW: {
+        "fetch.wait.max.ms": 5,
+        "max.partition.fetch.bytes": 1,
+        "queued.min.messages": 1,
+        "fetch.queue.backoff.ms": 0,
+    },
 }

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from streams.engine.kafka_clients import MAX_MESSAGE
 from streams.engine.kafka_records import record_of
 from streams.engine.kafka_refusals import refusal_of
 from streams.engine.records import LogRecord, Record, TopicPartition
@@ -48,7 +49,7 @@ class KafkaReader:
             tp = TopicPartition(message.topic(), message.partition())
             error = message.error()
             if error is None:
-                records.append(record_of(message))
+                records.append(_without_bomb(record_of(message)))
                 self._positions[tp] = message.offset() + 1
             elif error.name() == "_PARTITION_EOF":
                 self._positions[tp] = max(self._positions[tp], message.offset())
@@ -97,3 +98,17 @@ class KafkaReader:
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _without_bomb(record: LogRecord) -> LogRecord:
+    """Return a record without content if it is larger than any that may be written.
+
+    The client has inflated it, since it bounds zstd only; nobody shall copy or store it too.  Its
+    key is kept, so that an operator can write it anew.
+    """
+    key_size, value_size = len(record.key or b""), len(record.value or b"")
+    if key_size + value_size <= MAX_MESSAGE:
+        return record
+    log.warning("%s/%d/%d is too large: it is read without content", *record[:3])
+    key = record.key if key_size <= MAX_MESSAGE else None
+    return LogRecord(*record[:4], key, b"")

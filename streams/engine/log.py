@@ -62,6 +62,7 @@ class Pace(Enum):
     END = "to see the end of the log, which shows only when a fetch returns"
     LIVE = "to have each record at once; ends show within 100 ms"
     GATHERED = "for neither: records of 15 ms come together, from many topics"
+    FEW = "for single records: batches are fetched, and inflated, one after the other"
 
 
 class Reader(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from streams.engine.log import Log
+from streams.engine.log import Log, Pace
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
 from streams.views.parse import parse_position
@@ -40,7 +40,7 @@ def read_offsets(
     pending = [offset for offset in pending if start <= offset < end]
     if not pending:
         return
-    with log.reader({tp: pending[0]}) as reader:
+    with log.reader({tp: pending[0]}, Pace.FEW) as reader:
         for offset in pending:
             reader.seek(tp, offset)
             deadline, records = time.monotonic() + patience_s, list[Record]()

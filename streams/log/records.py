@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from streams.engine.log import Log
+from streams.engine.log import Log, Pace
 from streams.engine.records import Record, TopicPartition
 from streams.errors import Forbidden, Gone, NotFound
 from streams.log.fetching import read_offsets
@@ -89,7 +89,7 @@ def read_page(log: Log, tp: TopicPartition, first: int, limit: int) -> RecordPag
         return RecordPage([], None)
     records: list[Record] = []
     deadline, size = time.monotonic() + PATIENCE_S, 0
-    with log.reader({tp: offset}) as reader:
+    with log.reader({tp: offset}, Pace.FEW) as reader:
         while len(records) <= limit and reader.position(tp) < end and time.monotonic() < deadline:
             polled = reader.poll(_POLL_S, 1)
             size += sum(map(_size, polled))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
-from streams.engine.log import Log
+from streams.engine.log import Log, Pace
 from streams.engine.records import TopicPartition
 from streams.errors import AccessDenied, BrokerUnavailable
 from topology import processors, topics
@@ -184,7 +184,7 @@ def _read_first_times(
     times: dict[TopicPartition, int] = {}
     deadline = time.monotonic() + PATIENCE_S
     for tp, offset in positions.items():
-        with log.reader({tp: offset}) as reader:
+        with log.reader({tp: offset}, Pace.FEW) as reader:
             while tp not in times and time.monotonic() < deadline:
                 records = reader.poll(_POLL_S, 1)
                 if records:

@@ -6,6 +6,7 @@ A value that is not an object is not changed; the rules report it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from schemas import Problem, has_lone_surrogate
@@ -14,6 +15,9 @@ from streams.processing.key_blocks import Blocks
 from streams.processing.lines import Unparsed
 from streams.settings.service import ServiceSettings
 from topology.declarations import Topic
+
+MAX_NOTES = 1000
+"""The most notes on the values of one request."""
 
 
 class Prepared(NamedTuple):
@@ -76,10 +80,15 @@ def prepare_unchanged(value: Any, now_ms: int) -> Prepared:
 def notes_on(
     kind: EnvelopeType, values: Sequence[Any], settings: ServiceSettings
 ) -> list[tuple[int, Problem]]:
-    """Return the notes on valid values as they were sent, each with the index of its value."""
-    if kind.notes is None:
+    """Return the notes on valid values as they were sent, each with the index of its value.
+
+    They are the first `MAX_NOTES` of a request.
+    """
+    notes_of = kind.notes
+    if notes_of is None:
         return []
-    return [(n, note) for n, value in enumerate(values) for note in kind.notes(value, settings)]
+    notes = ((n, note) for n, value in enumerate(values) for note in notes_of(value, settings))
+    return list(islice(notes, MAX_NOTES))
 
 
 def check(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.engine.log import NewTopic, TopicInfo
+from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, TopicPartition
 from streams.errors import BrokerUnavailable, Fenced, HeadraceError, TopicsMismatch
 from tests.contract.twins import KafkaTwin, Twin, until
@@ -254,6 +254,22 @@ def test_deleted_records_move_the_start(twin: Twin) -> None:
     assert twin.log.starts([tp]) == {tp: 2}
     assert twin.log.ends([tp]) == {tp: 3}
     assert texts(twin) == ["c"]
+
+
+@pytest.mark.parametrize("pace", Pace)
+def test_a_reader_of_any_pace_returns_all_records_and_sees_the_end(twin: Twin, pace: Pace) -> None:
+    """Check it for batches of many records and of one."""
+    for texts_of_batch in ["abcdef", *"ghij"]:
+        twin.log.append([output(twin, text) for text in texts_of_batch])
+    tp, read = twin.tp(FACTS), list[str]()
+    with twin.log.reader({tp: 0}, pace) as reader:
+
+        def at_the_end() -> bool:
+            read.extend((record.value or b"").decode() for record in reader.poll(0.1))
+            return bool(reader.position(tp) >= 10)
+
+        until(at_the_end)
+    assert read == list("abcdefghij")
 
 
 @pytest.mark.parametrize("position", [1, 9])

@@ -6,11 +6,13 @@ only, so that what fits into a topic of 1 MiB is below the worker's bound, and n
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from streams.engine.records import Output
+from streams.engine.records import Output, TopicPartition
+from streams.log.records import read_page, read_record
 from tests.e2e import raw_records
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS
@@ -72,6 +74,22 @@ def test_a_bomb_among_the_manifests_stops_no_worker_and_no_view(
     assert gateway.running
     print(f"peaks: gateway {peak_mb(gateway.pid)} MB, worker {peak_mb(worker.pid)} MB")
     worker.end(PATIENT_S)
+
+
+def test_a_page_of_records_inflates_one_batch_after_the_other(environment: Environment) -> None:
+    """Check what eight batches of 15 MB take of the process that asks for a page of them."""
+    key = b"page"
+    for _ in range(8):
+        bomb(environment, APC_PACKETS, Output("", key, b""), ZSTD, 15_000_000)
+    tp = TopicPartition(environment.name(APC_PACKETS), partition_of(key, PARTITIONS))
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak so far
+    before = peak_mb(os.getpid())
+    page = read_page(environment.log, tp, 0, 200)
+    assert (len(page.records), page.next) == (1, 1)
+    assert read_record(environment.log, tp, "7").offset == 7
+    grown = peak_mb(os.getpid()) - before
+    print(f"{grown} MB")
+    assert grown < 75
 
 
 def bomb(

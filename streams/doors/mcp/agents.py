@@ -40,7 +40,7 @@ ANNOTATIONS: Json = {
 }
 """What hosts are to expect of an agent of which nothing is known."""
 _GONE = "the client went away"
-_cancelling: set[asyncio.Task[str]] = set()
+_cancelling: set[asyncio.Task[None]] = set()
 
 
 class OfferedTool(NamedTuple):
@@ -99,8 +99,9 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
     is_own = _text_in(call.meta, "run-id") is None
     deadline = Deadline(of.wait_s(door.settings, _number_in(call.meta, "wait-s")))
     envelope = of.call(offered.tool, call.arguments, context)
-    cause = await produce(door, of.topic, envelope, call.meta)
+    producing = asyncio.create_task(produce(door, of.topic, envelope, call.meta))
     try:
+        cause = await asyncio.shield(producing)
         ruling = await await_ruling(door, cause, deadline.left_s())
         if ruling is not None and ruling.verdict in REFUSED:
             return _rejection(door, ruling, context, cause)
@@ -110,7 +111,7 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
             outcome = await await_outcome(door, node, deadline.left_s())
     except asyncio.CancelledError:
         if is_own:  # nobody else knows the id, so nobody can ask for the run
-            _cancel(door, of, context.run_id)
+            _cancel(door, of, context.run_id, producing)
         raise
     meta = {**_places(door, ruling, cause), **offered.meta}
     if outcome is None:
@@ -143,14 +144,19 @@ def _number_in(meta: Mapping[str, Any], name: str) -> float | None:
     return None if value is None else max(0.0, float(value))
 
 
-def _cancel(door: Door, of: AgentTools, run_id: str) -> None:
-    """Send the cancellation of a run, for which nobody waits."""
-    task = asyncio.create_task(produce(door, of.topic, of.cancel(run_id, _GONE), {}))
+def _cancel(door: Door, of: AgentTools, run_id: str, producing: asyncio.Task[str]) -> None:
+    """Send the cancellation of a run once its call is written; nobody waits for that."""
+
+    async def cancel() -> None:
+        await producing
+        await produce(door, of.topic, of.cancel(run_id, _GONE), {})
+
+    task = asyncio.create_task(cancel())
     _cancelling.add(task)
     task.add_done_callback(_forget)
 
 
-def _forget(task: asyncio.Task[str]) -> None:
+def _forget(task: asyncio.Task[None]) -> None:
     _cancelling.discard(task)
     if not task.cancelled():
         task.exception()  # the run then ends by its own limits

@@ -10,12 +10,14 @@ from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.reading import node_link
 from streams.doors.mcp.records import (
     INTERNAL,
+    TOO_LARGE,
     UNKNOWN,
     errors_of,
     find_verdict,
     is_fact,
     parts_of,
     read_effects,
+    read_facts,
     read_record,
 )
 from streams.doors.mcp.results import Json, ToolRefused, refused, tool_result
@@ -50,11 +52,14 @@ async def _latest_verdict(door: Door, node: str) -> Json:
 
 
 async def _command_of(door: Door, position: str) -> str:
-    """Return the position of the command: the one given, or what a fact was decided on."""
+    """Return the position of the command: the one given, or what a fact was decided on.
+
+    What is not shown counts as a command.
+    """
     try:
         record = await read_record(door, position)
     except ToolRefused as exc:
-        if exc.body.get("rule") == INTERNAL:
+        if exc.body.get("rule") in (INTERNAL, TOO_LARGE):
             return door.full(door.short(position))
         raise
     cause = record["headers"].get(CAUSE) if is_fact(record, door) else None
@@ -92,11 +97,11 @@ async def _explain(door: Door, cause: str, verdict: Json) -> Json:
 
 
 async def _describe_command(door: Door, cause: str, verdict: Json) -> Json | None:
-    """Return the command without its value; None where its topic is not shown, or it is gone."""
+    """Return the command without its value; None where it is not shown, or gone."""
     try:
         record = await read_record(door, cause)
     except ToolRefused as exc:
-        if exc.body.get("rule") in (INTERNAL, UNKNOWN, "record_expired"):
+        if exc.body.get("rule") in (INTERNAL, TOO_LARGE, UNKNOWN, "record_expired"):
             return None
         raise
     return {
@@ -116,8 +121,7 @@ async def _facts(door: Door, cause: str) -> list[Json]:
         if exc.body.get("rule") in (INTERNAL, "record_unknown", "record_expired"):
             return []
         raise
-    records = [await read_record(door, place) for place in places]
-    return [{"position": door.short(each["position"]), "value": each["value"]} for each in records]
+    return await read_facts(door, places)
 
 
 async def _rederive(door: Door, fact: str) -> Json | None:

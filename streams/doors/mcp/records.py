@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from streams.doors.mcp.door import Door
 from streams.doors.mcp.results import Json, ToolRefused, refused
+from streams.routes.verdicts import judgement_json
 from streams.views.parse import parse_position
 from streams.views.service.effects import effects_of
+from streams.views.service.refusals import latest_refusals
 from topology.declarations import TopicKind
 from topology.topics import BY_NAME
 
-UNKNOWN, INTERNAL = "position_unknown", "topic_internal"
-_MOST_LISTED = 1000
+UNKNOWN, INTERNAL, TOO_LARGE = "position_unknown", "topic_internal", "record_too_large"
+_MOST_READ = 1000
+"""The most verdicts that are read for one, the newest first."""
 
 
 def parts_of(position: str) -> tuple[str, str, str]:
@@ -35,6 +40,29 @@ async def read_record(door: Door, position: str, *, with_bytes: bool = False) ->
             detail = str(exc.body.get("detail"))
             raise refused(404, detail, UNKNOWN, "/position") from exc
         raise
+
+
+async def read_facts(door: Door, positions: Iterable[str]) -> list[Json]:
+    """Return facts as position and value.  Raises ToolRefused.
+
+    The value is null of a fact that is too large to be shown, and of those behind it that would
+    make the result too large.
+    """
+    facts: list[Json] = []
+    left = door.settings.mcp_max_result_bytes
+    for place in positions:
+        value = None
+        if left > 0:
+            try:
+                record = await read_record(door, place)
+            except ToolRefused as exc:
+                if exc.body.get("rule") != TOO_LARGE:
+                    raise
+            else:
+                left -= record["size"]
+                value = record["value"] if left >= 0 else None
+        facts.append({"position": door.short(place), "value": value})
+    return facts
 
 
 async def read_effects(door: Door, position: str) -> Json:
@@ -65,15 +93,18 @@ async def find_verdict(door: Door, position: str) -> Json | None:
     except ToolRefused as exc:
         if exc.body.get("rule") != INTERNAL:
             raise
-        return await _find_refusal(door, position)
+        return _find_refusal(door, position)
     verdicts: list[Json] = effects["verdicts"]
     return verdicts[0] if verdicts else None
 
 
-async def _find_refusal(door: Door, position: str) -> Json | None:
-    listed = await door.asker.get("verdicts", limit=_MOST_LISTED)
+def _find_refusal(door: Door, position: str) -> Json | None:
+    """Return the refusal of a record among the newest, of which only those before it are read."""
     causes = {door.full(door.short(position)), position}
-    return next((each for each in listed["items"] if each["cause"] in causes), None)
+    with door.gateway.view.reader() as reads:
+        entries = islice(latest_refusals(reads, {}, None, None)(None), _MOST_READ)
+        judgement = next((each for _, each in entries if each and each.cause in causes), None)
+    return None if judgement is None else judgement_json(judgement)
 
 
 def errors_of(value: Any) -> list[Json]:

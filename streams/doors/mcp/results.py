@@ -9,6 +9,7 @@ from streams.api.problems import Response, problem
 from streams.gateway.http_response import dump_json
 
 Json = dict[str, Any]
+RESULT_TOO_LARGE = "result_too_large"
 META = "dev.headrace/"
 """The beginning of headrace's own names in `_meta`."""
 _OF_PROBLEM = ("type", "title")
@@ -68,7 +69,7 @@ def bounded(result: Json, most_bytes: int) -> Json:
     if size <= most_bytes:
         return result
     detail = f"the answer has {size} bytes, and {most_bytes} are allowed; ask for less by `limit`"
-    return refusal_result(refused(413, detail, "result_too_large").body)
+    return refusal_result(refused(413, detail, RESULT_TOO_LARGE).body)
 
 
 def resource_link(uri: str, name: str) -> Json:

@@ -13,7 +13,7 @@ from streams.api.route import Produce, Refused
 from streams.api.things import OutcomeQuery
 from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.reading import node_link
-from streams.doors.mcp.records import errors_of, find_verdict, has_dead_letter, read_record
+from streams.doors.mcp.records import errors_of, find_verdict, has_dead_letter, read_facts
 from streams.doors.mcp.results import META, Json, ToolRefused, refused_by, tool_result
 from streams.doors.mcp.rules import meaning_of
 from streams.engine.headers import TRACEPARENT
@@ -168,7 +168,7 @@ async def describe(
     """Return the result for what was sent and decided so far."""
     if ruling is None:
         return tool_result({**sent, "verdict": PENDING}, meta=_meta(sent, None))
-    fact = None if ruling.fact is None else await read_record(door, ruling.fact)
+    (fact,) = [None] if ruling.fact is None else await read_facts(door, [ruling.fact])
     state, ended = await _standing(door, ruling.node)
     described = {
         **sent,
@@ -178,9 +178,7 @@ async def describe(
         "fault": ruling.fault,
         "detail": ruling.detail,
         "errors": [] if fact is None else errors_of(fact["value"]),
-        "fact": None
-        if fact is None
-        else {"position": door.short(fact["position"]), "value": fact["value"]},
+        "fact": fact,
         "node": ruling.node,
         "state": state,
         "ended": ended,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import orjson
 import streams
 from streams.doors.mcp import scenario
 from streams.doors.mcp.door import Door, ToolCall
-from streams.doors.mcp.results import Json, refused, tool_result
+from streams.doors.mcp.results import RESULT_TOO_LARGE, Json, refused, tool_result
 from streams.gateway.http_response import dump_json
 from streams.settings.composed import BY_ENV, BY_FIELD
 from streams.settings.service import PREFIX
@@ -23,6 +25,7 @@ MOST_BYTES = 262_144
 _SECONDS = 60.0
 """How long a run may take on a busy machine; of processor time it has less (`scenario`)."""
 _FAILED = "simulation_failed"
+_CHUNK = 1 << 16
 _HARMLESS = ("whole number", "decimal", "true or false")
 _ROOT = Path(streams.__file__).parents[1]
 
@@ -78,7 +81,7 @@ async def _run(door: Door, order: bytes) -> Json:
     )
     try:
         async with asyncio.timeout(_SECONDS):
-            output, _ = await process.communicate(order)
+            output = await _exchange(process, order, door.settings.mcp_max_result_bytes)
     except TimeoutError as exc:
         detail = f"the scenario did not end within {_SECONDS:.0f} s"
         raise refused(422, detail, _FAILED, "/lines") from exc
@@ -92,3 +95,24 @@ async def _run(door: Door, order: bytes) -> Json:
         detail = "the scenario ended without an answer, as one above its memory does"
         raise refused(422, detail, _FAILED, "/lines") from exc
     return answer
+
+
+async def _exchange(process: Process, order: bytes, most_bytes: int) -> bytes:
+    """Return what a process answers to an order, which it reads first.
+
+    Raises ToolRefused once the answer is above the limit: the rest is never read.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(order)
+    with suppress(ConnectionError):  # it has ended, and the answer says so
+        await process.stdin.drain()
+    process.stdin.close()
+    output = bytearray()
+    while chunk := await process.stdout.read(_CHUNK):
+        output += chunk
+        if len(output) > most_bytes:
+            detail = f"the output of the scenario has more than the {most_bytes} bytes allowed"
+            raise refused(413, detail, RESULT_TOO_LARGE, "/lines")
+    await process.wait()
+    return bytes(output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from streams.engine import kafka_reader
 from streams.engine.kafka_reader import KafkaReader
 from streams.engine.records import TopicPartition
 from streams.errors import AccessDenied, BrokerUnavailable
@@ -65,3 +66,15 @@ def test_a_batch_that_the_client_does_not_inflate_is_a_record_without_content() 
         (5, b"a", b"v"),
     ]
     assert reads.position(TP) == 6
+
+
+def test_a_record_above_the_largest_message_is_a_record_without_content(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Check what the client has inflated of a codec that it does not bound."""
+    monkeypatch.setattr(kafka_reader, "MAX_MESSAGE", 1)
+    (record,) = reader(Message(4)).poll(1)
+    assert (record.offset, record.key, record.value) == (4, b"a", b"")
+    monkeypatch.setattr(kafka_reader, "MAX_MESSAGE", 0)
+    (record,) = reader(Message(5)).poll(1)
+    assert (record.offset, record.key, record.value) == (5, None, b"")
