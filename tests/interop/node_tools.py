@@ -29,6 +29,11 @@ class NodeTools:
         )
         self._run([npm, *_INSTALL], INSTALL_LIMIT_S)
 
+    @property
+    def modules(self) -> Path:
+        """Return the folder of the installed packages."""
+        return self._folder / "node_modules"
+
     def ask(self, program: str, text: str) -> Any:
         """What a program says, as JSON, of a file with this text."""
         file = self._folder / "asked.json"
