@@ -5,7 +5,7 @@
 # coverage  the lines of code that tests run, as a result for the page of evidence
 # browser   install Chromium for the tests of the console, where that is allowed
 # console   build the page of the console, with Node      console-check  compare it with its sources
-# console-pictures  take the pictures of the documents anew
+# console-pictures  take the pictures of the documents anew      bench-console  measure its pages
 # lock      pin the requirements anew            clean     remove what was built, but not the state
 # audit     look the requirements up among known vulnerabilities, on the network
 #
@@ -26,7 +26,7 @@ PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: setup demo test test-all check audit bench coverage browser console console-check console-pictures lock clean
+.PHONY: setup demo test test-all check audit bench bench-console coverage browser console console-check console-pictures lock clean
 ifneq ($(shell $(BIN)/python -c '$(WHICH)' 2>/dev/null),$(shell $(PYTHON) -c '$(WHICH)' 2>/dev/null))
 .PHONY: $(READY)
 endif
@@ -97,6 +97,7 @@ console-check: setup
 	cd web && node scripts/finish.mjs $(CURDIR)/$(CHECKOUT) $(DOCUMENT)
 	git diff --exit-code -- web/src/api/schema.d.ts
 	diff --recursive $(CHECKOUT) $(CONSOLE)
+	$(BIN)/python -m pytest --quiet -p no:xdist tests/console/test_checkers.py
 
 console-pictures: setup
 	PICTURES=docs/console $(BIN)/python -m pytest --quiet -p no:xdist tests/console/test_pictures.py -k taken
@@ -104,6 +105,9 @@ console-pictures: setup
 bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.peers
+
+bench-console: setup browser
+	@exec $(BIN)/python -m bench.console $(ARGUMENTS)
 
 coverage: setup
 	@exec $(BIN)/python -m bench.coverage $(if $(TESTS),--tests $(TESTS))

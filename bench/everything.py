@@ -33,6 +33,7 @@ ALL = (
     "summit",
     "masking",
     "attacks",
+    "console",
 )
 LONG = ("soak", "coverage")
 

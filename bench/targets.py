@@ -65,6 +65,8 @@ _MANY = {"run": "headrace", "workers": 1, "partitions": 256}
 _HITS = {"run": "hits, workers 1, partitions 4"}
 _WHOLE, _WARM = "events_per_cpu_s", "warm_per_cpu_s"
 _PER_CPU = "packets_per_cpu_s"
+_FIRST, _FAST = "first view", "tail, 1000 events/s"
+_SCROLLED = "tail, scrolled from end to end"
 TARGETS = (
     Target("small records/s of one worker", "scaling", of("records_per_s", **_ALONE), 20_000.0),
     Target("the same, per CPU-second", "scaling", of("records_per_cpu_s", **_ALONE), 20_000.0),
@@ -122,6 +124,45 @@ TARGETS = (
         "asap",
         of("p50_ms", run="on the log, one client"),
         50.0,
+        True,
+    ),
+    Target("the console's first paint, ms", "console", of("painted_ms", run=_FIRST), 300.0, True),
+    Target("its overview filled, ms", "console", of("filled_ms", run=_FIRST), 1000.0, True),
+    Target("files of its first view, kB", "console", of("files_kb", run=_FIRST), 60.0, True),
+    Target("all its files, gzip, kB", "console", of("size_kb", run="all files, gzip"), 250.0, True),
+    *(
+        Target(f"{what}, p99 ms", "console", of("p99_ms", run=f"route: {route}"), aim, True)
+        for what, route, aim in (
+            ("the route of the overview", "overview", 25.0),
+            ("the same, not changed (304)", "overview, 304", 10.0),
+            ("a list of 100 refusals", "verdicts, 100", 25.0),
+            ("a list of 100 packets", "APC packets, 100", 25.0),
+            ("a thing", "a thing", 25.0),
+            ("a search", "search", 25.0),
+        )
+    ),
+    Target("longest task of a page, ms", "console", of("longest_task_ms", run=_FAST), 200.0, True),
+    Target("its heap after that, MiB", "console", of("heap_mib", run=_FAST), 100.0, True),
+    Target(
+        "row elements of a tail that is scrolled",
+        "console",
+        of("row_elements", run=_SCROLLED),
+        200.0,
+        True,
+    ),
+    Target("its frames, p95 ms", "console", of("frame_p95_ms", run=_SCROLLED), 50.0, True),
+    Target(
+        "ten open overviews, % of a core of the gateway",
+        "console",
+        of("percent_of_a_core", run="10 open overviews"),
+        5.0,
+        True,
+    ),
+    Target(
+        "a command of the terminal that asks the gateway, ms",
+        "console",
+        of("p50_ms", run="command: overview"),
+        300.0,
         True,
     ),
 )

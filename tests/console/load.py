@@ -50,6 +50,8 @@ class EventLoad:
         self._rate = rate
         name = uuid.uuid4().hex[:8]
         self.sessions = [f"load-{name}-{number:02d}" for number in range(SESSIONS)]
+        self.sent_at: dict[str, float] = {}
+        """The time when each event was sent, by the key of its row, `session#sequence`."""
 
     def send(self) -> None:
         """Write the events to Kafka, where the worker reads them."""
@@ -62,6 +64,7 @@ class EventLoad:
             body = encode(record, from_json(record, event))
             while (ahead := began + number / self._rate - time.monotonic()) > 0:
                 producer.poll(ahead)
+            self.sent_at[f"{event['session_id']}#{number // SESSIONS + 1}"] = time.time()
             producer.produce(topic, body, key, partition_of(key, self._settings.partitions))
         producer.flush(60)
 

@@ -48,7 +48,7 @@ def count_events(system: Live, session: str) -> int:
     with system.client as client:
         while True:
             answer = client.get("/v1/rtes/events", params=query).json()
-            count += len(answer["events"])
+            count += len(answer["items"])
             if answer["next"] is None:
                 return count
             query["cursor"] = answer["next"]
@@ -92,7 +92,7 @@ def _last_sequence(system: Live, session: str) -> int:
             answer = client.get(
                 "/v1/rtes/events", params={**query, "cursor": answer["next"]}
             ).json()
-    return int(answer["events"][-1]["sequence"])
+    return int(answer["items"][-1]["sequence"])
 
 
 def test_four_tabs_follow_one_gateway_and_a_fifth_takes_over(
