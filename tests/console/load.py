@@ -20,6 +20,9 @@ from topology.core import RTES_RAW
 from topology.keys import partition_of
 
 SESSIONS = 20
+CAPACITY = 5000
+"""The most rows that a tail keeps."""
+
 LOOK_S = 0.1
 MIB = 2**20
 VISIBILITY = """
@@ -37,6 +40,15 @@ window.longTasks = [];
 new PerformanceObserver(list => {
   for (const task of list.getEntries()) window.longTasks.push(task.duration);
 }).observe({type: 'longtask', buffered: true});
+"""
+_SCROLL = """
+async (each, views) => {
+  each.scrollTop += views * each.clientHeight;
+  await new Promise(done => {
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+  });
+  return each.scrollTop + each.clientHeight < each.scrollHeight - 1;
+}
 """
 _KEYS = "rows => rows.map(row => row.dataset.key)"
 
@@ -149,18 +161,12 @@ class TailPage:
         """Scroll through the list; return the key of each row, in their order."""
         scroller = self.page.locator("section.tail")
         self.page.get_by_role("button", name="Follow", pressed=True).click()
-        height = int(scroller.evaluate("each => each.scrollHeight"))
-        step = int(scroller.evaluate("each => each.clientHeight"))
         keys: dict[str, None] = {}
-        for top in range(0, height + step, step):
-            scroller.evaluate(
-                """(each, top) => new Promise(drawn => {
-                  each.scrollTop = top;
-                  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn)));
-                })""",
-                top,
-            )
+        views, ahead = float(-CAPACITY), True
+        while ahead:  # heights of rows are estimates until they are drawn: the end moves
+            ahead = scroller.evaluate(_SCROLL, views)
             keys.update(dict.fromkeys(self.page.locator("[data-row]").evaluate_all(_KEYS)))
+            views = 0.5
         return list(keys)
 
 

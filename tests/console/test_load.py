@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.console.load import (
+    CAPACITY,
     LOOK_S,
     SESSIONS,
     VISIBILITY,
@@ -27,7 +28,6 @@ from tests.processes import wait_for
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 RATE, SECONDS = 1000, 30
-CAPACITY = 5000
 MOST_ROWS = 200
 MOST_HEAP_MIB = 100
 MOST_TASK_MS = 1000
