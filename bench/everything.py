@@ -34,6 +34,7 @@ ALL = (
     "masking",
     "attacks",
     "console",
+    "accessibility",
 )
 LONG = ("soak", "coverage")
 

@@ -50,6 +50,15 @@ def of(figure: str, **run: object) -> Figure:
     return find
 
 
+def largest(figure: str) -> Figure:
+    """Return a function for the largest of a figure over all runs."""
+
+    def find(runs: Sequence[Run]) -> float | None:
+        return max((one[figure] for one in runs if figure in one), default=None)
+
+    return find
+
+
 def times(one: Figure, other: Figure) -> Figure:
     """Return a function for the ratio of one figure to the other."""
 
@@ -156,6 +165,13 @@ TARGETS = (
         "console",
         of("percent_of_a_core", run="10 open overviews"),
         5.0,
+        True,
+    ),
+    Target(
+        "rules of accessibility that a page of the console breaks",
+        "accessibility",
+        largest("violations_rules"),
+        0.0,
         True,
     ),
     Target(

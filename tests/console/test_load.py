@@ -78,7 +78,7 @@ def test_a_fast_stream_is_counted_and_shown_once(system: Live, page: Page) -> No
     rows = tail.read_rows()
     assert len(rows) == CAPACITY
     sequences = sequences_by_session(rows)
-    assert sequences.keys() == counts.keys()
+    assert sequences.keys() <= counts.keys()
     for session, numbers in sequences.items():
         assert numbers == [*range(numbers[0], numbers[0] + len(numbers))]
         assert numbers[-1] == numbers[0] + len(numbers) - 1 == _last_sequence(system, session)
