@@ -30,7 +30,7 @@ TABS = ("timeline", "machine", "why", "envelope", "related")
 VIEWS = (*PAGES, *(f"things/{{node}}?tab={tab}" for tab in TABS))
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (1280, 320)
-OUTCOMES = {"violations": "violations", "to_review": "incomplete", "passed": "passes"}
+OUTCOMES = {"rules_broken": "violations", "rules_to_review": "incomplete", "rules_passed": "passes"}
 """The figures, each with axe's name of the outcome."""
 
 
@@ -49,7 +49,7 @@ def rules(axe: Axe, browser: Browser, url: str) -> tuple[dict[str, set[str]], st
         for name, outcome in OUTCOMES.items():
             ids[name] |= {rule["id"] for rule in response[outcome]}
         context.close()
-    ids["passed"] -= ids["violations"] | ids["to_review"]
+    ids["rules_passed"] -= ids["rules_broken"] | ids["rules_to_review"]
     return ids, version
 
 
@@ -76,11 +76,11 @@ def main(arguments: list[str] | None = None) -> None:
             for view in VIEWS[:2] if options.quick else VIEWS:
                 ids, version = rules(axe, browser, f"{url}/console/{view.format(node=node)}")
                 runs.versions["axe-core"] = version
-                counts = {f"{name}_rules": len(each) for name, each in ids.items()}
+                counts = {name: len(each) for name, each in ids.items()}
                 runs.add(
                     view.replace("{node}", "…") or "overview",
                     **counts,
-                    reported=", ".join(sorted(ids["violations"] | ids["to_review"])) or "–",
+                    reported=", ".join(sorted(ids["rules_broken"] | ids["rules_to_review"])) or "–",
                 )
 
 

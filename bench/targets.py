@@ -170,7 +170,7 @@ TARGETS = (
     Target(
         "rules of accessibility that a page of the console breaks",
         "accessibility",
-        largest("violations_rules"),
+        largest("rules_broken"),
         0.0,
         True,
     ),

@@ -1,0 +1,42 @@
+"""The figures of the console are of the right requests, files and runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.console import built_kb, routes
+from bench.console_pages import Loads
+from bench.targets import largest
+from streams.routes.table import ROUTES
+
+
+def test_answers_of_the_api_are_told_from_files_of_the_page() -> None:
+    loads = Loads()
+    for number, path in enumerate(("/console/", "/console/assets/main.js", "/v1/overview?q=1")):
+        loads.sent({"requestId": str(number), "request": {"url": f"http://127.0.0.1:1{path}"}})
+        loads.finished({"requestId": str(number), "encodedDataLength": 10.0 + number})
+    assert loads.of(api=False) == [10.0, 11.0]
+    assert loads.of(api=True) == [12.0]
+
+
+def test_the_files_are_counted_as_gzip_makes_them(tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    for name, size in (("index.html.gz", 500), ("index.html", 9000), ("assets/main.js.gz", 1500)):
+        (tmp_path / name).write_bytes(bytes(size))
+    assert built_kb(tmp_path) == 2.0
+
+
+def test_each_measured_route_of_the_host_exists() -> None:
+    shared = [path for paths in routes(10).values() for path in paths if "/apc/" not in path]
+    known = {route.template.partition("{")[0] for route in ROUTES}
+    assert [path for path in shared if not any(map(path.startswith, known))] == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [([{"broken": 0}, {"broken": 2}, {}], 2), ([{}], None)],
+)
+def test_the_worst_run_counts(runs: list[dict[str, float]], expected: float | None) -> None:
+    assert largest("broken")(runs) == expected
