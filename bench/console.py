@@ -51,7 +51,6 @@ def routes(count: int) -> dict[str, list[str]]:
         "agents": ["/v1/agents"],
         "a thing": [f"/v1/things/{quote(f'apc:packet:{each}', safe='')}" for each in ids],
         "search": [f"/v1/search?q={each[:8]}" for each in ids],
-        "log": ["/v1/log"],
     }
 
 
