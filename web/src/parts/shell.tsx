@@ -60,15 +60,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </button>
         <span class="space" />
         <ViewState />
-        <button
-          type="button"
-          class="quiet clock"
-          aria-label={`Clock: ${isLocal.value ? "local time" : "UTC"}. Switch`}
-          onClick={switchClock}
-        >
-          {writeTime(now.value, isLocal.value, now.value).slice(0, 8)}{" "}
-          {isLocal.value ? "local" : "UTC"}
-        </button>
+        <Clock />
         <button
           type="button"
           class="bare"
@@ -93,6 +85,21 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {spoken}
       </p>
     </>
+  );
+}
+
+function Clock() {
+  const zone = isLocal.value ? "local" : "UTC";
+  const shown = `${writeTime(now.value, isLocal.value, now.value).slice(0, 8)} ${zone}`;
+  return (
+    <button
+      type="button"
+      class="quiet clock"
+      aria-label={`${shown}. Switch the clock`}
+      onClick={switchClock}
+    >
+      {shown}
+    </button>
   );
 }
 
