@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -50,6 +51,9 @@ async (each, views) => {
   return each.scrollTop + each.clientHeight < each.scrollHeight - 1;
 }
 """
+_TASKS = "disabled-by-default-devtools.timeline"
+"""The category of a trace that has each task of a thread."""
+
 _KEYS = "rows => rows.map(row => row.dataset.key)"
 
 
@@ -145,6 +149,19 @@ class TailPage:
         durations: list[float] = self.page.evaluate("window.longTasks")
         return durations
 
+    @contextmanager
+    def tracing(self) -> Iterator[list[float]]:
+        """Record the page's tasks; at the end, add the ms of processor time that each has taken.
+
+        Unlike `long_tasks`, these do not grow when other programs take the processors.
+        """
+        browser = self.page.context.browser
+        assert browser is not None
+        took: list[float] = []
+        browser.start_tracing(page=self.page, categories=["-*", _TASKS])
+        yield took
+        took += _page_tasks(json.loads(browser.stop_tracing())["traceEvents"])
+
     def row_elements(self) -> int:
         return self.page.locator("[data-row]").count()
 
@@ -168,6 +185,20 @@ class TailPage:
             keys.update(dict.fromkeys(self.page.locator("[data-row]").evaluate_all(_KEYS)))
             views = 0.5
         return list(keys)
+
+
+def _page_tasks(events: list[dict[str, Any]]) -> list[float]:
+    """Return the ms of processor time of each task of the main threads of pages in a trace."""
+    mains = {
+        (event["pid"], event["tid"])
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+    }
+    return [
+        event["tdur"] / 1000
+        for event in events
+        if event["name"] == "RunTask" and (event["pid"], event["tid"]) in mains and "tdur" in event
+    ]
 
 
 def sequences_by_session(keys: list[str]) -> dict[str, list[int]]:

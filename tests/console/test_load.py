@@ -1,7 +1,7 @@
 """The live page under load: each event counted once, bounded memory, lost connections, many tabs.
 
-On a machine that is busy with other work a page's tasks take longer than the design's 200 ms, which
-`python -m bench.console` measures: here a task of a second fails.
+A page's tasks are measured by their processor time: on a machine that is busy with other work they
+take longer by the clock, which `python -m bench.console` measures too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 RATE, SECONDS = 1000, 30
 MOST_ROWS = 200
 MOST_HEAP_MIB = 100
-MOST_TASK_MS = 1000
+MOST_TASK_MS = 200
 HIDDEN_MS = 31_000
 TABS = 4
 
@@ -59,19 +59,11 @@ def test_a_fast_stream_is_counted_and_shown_once(system: Live, page: Page) -> No
     tail = TailPage(page)
     tail.open(system.url)
     load = EventLoad(system.settings, RATE * SECONDS, RATE)
-    with load.sending():
-        wait_for(lambda: tail.count("received") > RATE, "events come", look_s=LOOK_S)
-        tail.press("Pause")
-        tail.wait_state("paused")
-        paused_at = tail.count("received")
-        assert tail.row_elements() <= MOST_ROWS
-        assert tail.count("received") == paused_at
-        tail.press("Resume")
-        tail.wait_state("live")
-    tail.wait_received(RATE * SECONDS)
+    with tail.tracing() as tasks:
+        _follow(tail, load)
     assert tail.count("kept") == CAPACITY
     assert tail.count("let-go") == RATE * SECONDS - CAPACITY
-    assert max(tail.long_tasks(), default=0) < MOST_TASK_MS
+    assert 0 < max(tasks) < MOST_TASK_MS, sorted(tasks)[-10:]
     assert tail.heap_mib() <= MOST_HEAP_MIB
     counts = {session: count_events(system, session) for session in load.sessions}
     assert sum(counts.values()) == RATE * SECONDS
@@ -82,6 +74,20 @@ def test_a_fast_stream_is_counted_and_shown_once(system: Live, page: Page) -> No
     for session, numbers in sequences.items():
         assert numbers == [*range(numbers[0], numbers[0] + len(numbers))]
         assert numbers[-1] == numbers[0] + len(numbers) - 1 == _last_sequence(system, session)
+
+
+def _follow(tail: TailPage, load: EventLoad) -> None:
+    """Send, and pause and resume the page meanwhile, until it has all events."""
+    with load.sending():
+        wait_for(lambda: tail.count("received") > RATE, "events come", look_s=LOOK_S)
+        tail.press("Pause")
+        tail.wait_state("paused")
+        paused_at = tail.count("received")
+        assert tail.row_elements() <= MOST_ROWS
+        assert tail.count("received") == paused_at
+        tail.press("Resume")
+        tail.wait_state("live")
+    tail.wait_received(RATE * SECONDS)
 
 
 def _last_sequence(system: Live, session: str) -> int:
