@@ -27,6 +27,7 @@ class Gateway:
     partitions: the partition count of each input topic, by full name.  cluster_id: of Kafka.
     clock: returns ms since the epoch.
     tokens: None if no tokens are required.  principals: None if nothing is signed.
+    queries, log_reads: threads for what reads the view only, and for what may wait for Kafka.
     """
 
     settings: Settings
@@ -43,8 +44,12 @@ class Gateway:
     queries: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(THREADS, "query")
     )
+    log_reads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(THREADS, "log-read")
+    )
     sends: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "send"))
     in_flight: int = 0
+    reading_log: int = 0
 
     def __post_init__(self) -> None:
         self.bodies = BodyMemory(self.settings.gateway_bodies_mib << 20)
@@ -57,5 +62,5 @@ class Gateway:
         )
 
     def stop(self) -> None:
-        for pool in (self.queries, self.sends):
+        for pool in (self.queries, self.log_reads, self.sends):
             pool.shutdown(wait=True, cancel_futures=True)

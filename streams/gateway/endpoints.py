@@ -32,6 +32,7 @@ from streams.gateway.context import Gateway
 from streams.gateway.entity_tags import tag_response
 from streams.gateway.http_response import make_response
 from streams.gateway.limits import PRODUCE_S
+from streams.gateway.log_reads import read_log
 from streams.gateway.request_ids import add_positions, set_response_headers
 from streams.gateway.request_parts import read_body, read_headers, read_query
 from streams.ingress import senders
@@ -97,14 +98,20 @@ async def _dispatch(gateway: Gateway, matched: MatchedRoute, request: Request) -
                 require_broker(gateway)
             body = await _read_json(gateway, request)
             call = _make_call(gateway, matched, None, body)
-            return await _respond_in_thread(gateway, lambda: Response(200, answer(call)))
+            return await _respond_in_thread(
+                gateway, lambda: Response(200, answer(call)), reads_log=asks_kafka
+            )
         case Query() as query:
             await _wait_for_view(gateway, matched)
             if query.asks_kafka:
                 require_broker(gateway)
             if query.brief and matched.as_of is None:  # a thread would cost more than the query
                 return make_response(_run_query(gateway, matched, query))
-            return await _respond_in_thread(gateway, lambda: _run_query(gateway, matched, query))
+            return await _respond_in_thread(
+                gateway,
+                lambda: _run_query(gateway, matched, query),
+                reads_log=query.asks_kafka or matched.as_of is not None,
+            )
 
 
 async def _wait_for_view(gateway: Gateway, matched: MatchedRoute) -> None:
@@ -152,8 +159,15 @@ def _make_call(gateway: Gateway, matched: MatchedRoute, view: Any, body: bytes |
     )
 
 
-async def _respond_in_thread(gateway: Gateway, answer: Callable[[], Response]) -> HttpResponse:
-    """Run the query and encode its result in a thread, so that the event loop is not blocked."""
+async def _respond_in_thread(
+    gateway: Gateway, answer: Callable[[], Response], *, reads_log: bool
+) -> HttpResponse:
+    """Run the query and encode its result in a thread, so that the event loop is not blocked.
+
+    Raises Refused.
+    """
+    if reads_log:
+        return await read_log(gateway, lambda: make_response(answer()))
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(gateway.queries, lambda: make_response(answer()))
 

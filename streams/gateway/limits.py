@@ -19,6 +19,8 @@ PRODUCE_S = 10.0
 """How long a produce request waits for Kafka before its outcome counts as unknown."""
 RETRY_AFTER_S = 1
 THREADS = 4
-"""Threads for queries, and for validating and producing records, each."""
+"""Threads for queries of the view, for those of the log, and for validating and producing, each."""
+MAX_LOG_READS = 64
+"""Requests that read the log, or wait for a thread to do so: each may take seconds."""
 EXEMPT = ("/healthz", "/readyz", "/metrics", "/asap/metrics", "/openapi.json", "/v1/rtes/stream")
 """Paths that do not count towards the limit of concurrent requests."""

@@ -42,7 +42,8 @@ def read_offsets(
         return
     with log.reader({tp: pending[0]}, Pace.FEW) as reader:
         for offset in pending:
-            reader.seek(tp, offset)
+            if reader.position(tp) != offset:  # a seek fetches again what is there
+                reader.seek(tp, offset)
             deadline, records = time.monotonic() + patience_s, list[Record]()
             while not records and reader.position(tp) <= offset:
                 if time.monotonic() > deadline:

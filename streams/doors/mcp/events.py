@@ -14,6 +14,7 @@ from mcp.server.context import ServerRequestContext
 from pydantic import Field
 
 from streams.api.problems import error_response
+from streams.api.route import Refused
 from streams.doors.mcp import event_types
 from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.event_types import EventType
@@ -23,6 +24,7 @@ from streams.doors.mcp.wire import refusal_error
 from streams.errors import HeadraceError
 from streams.gateway.caller import get_caller
 from streams.gateway.endpoints import require_broker
+from streams.gateway.log_reads import read_log
 
 Context = ServerRequestContext[Any, Any]
 EXTENSION = "io.modelcontextprotocol/events"
@@ -90,9 +92,9 @@ async def poll_once(
     oldest = None if max_age_ms is None else gateway.clock() - max_age_ms
     try:
         require_broker(gateway)
-        return await asyncio.get_running_loop().run_in_executor(
-            gateway.queries, lambda: poll(gateway, kind, narrowed, cursor, limit, oldest)
-        )
+        return await read_log(gateway, lambda: poll(gateway, kind, narrowed, cursor, limit, oldest))
+    except Refused as exc:
+        raise refused_by(exc.response) from exc
     except HeadraceError as exc:
         raise refused_by(error_response(exc)) from exc
 
