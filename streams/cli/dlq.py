@@ -122,7 +122,7 @@ def show_one(position: str) -> None:
     settings = Settings.load()
     parsed = _parse_position(position)
     with common.connect(settings) as log:
-        common.show_json(find_dead_letter(log, parsed, settings.prefix))
+        text.show_coloured_json(find_dead_letter(log, parsed, settings.prefix))
 
 
 def _parse_position(text: str) -> Position:

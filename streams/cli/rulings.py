@@ -24,6 +24,8 @@ _RESULT = (
     *lists.columns("match", "kind", "title", "state", "at"),
     Column("node", "node", "plain"),
 )
+_WIDE = 140
+"""The width from which the agent has a column of its own."""
 _RESULTS = "things, traces, agents or positions"
 
 
@@ -53,27 +55,29 @@ def verdicts(from_: str | None, **params: Any) -> None:
 
 
 def _render_verdicts(answer: Any, page: text.Page) -> None:
-    titles = ("time", "protocol", "record", "verdict", "rule")
-    others = () if page.is_narrow else ("agent", "cause")
+    titles = ("time", "protocol", "record", "verdict")
+    agent = ("agent",) if page.fits(_WIDE) else ()
+    others = () if page.is_narrow else ("rule", *agent, "cause")
     rows = [_verdict_row(each, page) for each in answer["items"]]
     page.table((*titles, *others), rows, what="refused or duplicate records")
     page.more(len(answer["items"]), answer["next"])
 
 
 def _verdict_row(each: Any, page: text.Page) -> Row:
-    """Return a row; a narrow page has the cause beside the message below, and not the agent."""
+    """Return a row; a narrow page has cause and rule beside the message below it."""
     cells = [
         page.time(each["at"]),
         page.plain(each["protocol"]),
         page.id(each["title"]),
         page.verdict(each["verdict"]),
-        page.plain(each["rule"]),
     ]
-    message = [page.message(each["message"])] if each["message"] else []
-    cause = page.plain(each["cause"])
+    rule, cause, message = page.plain(each["rule"]), page.plain(each["cause"]), each["message"]
     if page.is_narrow:
-        return Row(cells, page.note(cause, *message))
-    return Row([*cells, page.id(each["agent"]), cause], page.note(*message) if message else None)
+        is_named = (message or "").startswith(each["rule"] or "")
+        reason = page.message(message if is_named else f"{each['rule']}: {message or page.dash}")
+        return Row(cells, page.note(cause, reason))
+    agent = [page.id(each["agent"])] if page.fits(_WIDE) else []
+    return Row([*cells, rule, *agent, cause], page.note(page.message(message)) if message else None)
 
 
 @click.command("agents")

@@ -214,6 +214,10 @@ class Page:
         self.ellipsis = "..." if ascii else "…"
         self.is_narrow = width is not None and width < NARROW
 
+    def fits(self, width: int) -> bool:
+        """Return whether so many characters fit into a line."""
+        return self.width is None or self.width >= width
+
     def plain(self, value: Any, style: str = "") -> Cell:
         """Return a cell with a value: None is a dash, a list its parts, an object compact JSON."""
         match value:

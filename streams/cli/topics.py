@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import acls, common, completing
+from streams.cli import acls, common, completing, text
 from streams.errors import NotFound
 from streams.settings import Settings
 
@@ -89,7 +89,7 @@ def describe(topic: str) -> None:
     (planned,) = matching
     declared = planned.topic
     more = {"record": declared.record, "key": declared.key, "meaning": declared.meaning}
-    common.show_json({**_row(planned), **more, "config": config_of(declared)})
+    text.show_coloured_json({**_row(planned), **more, "config": config_of(declared)})
 
 
 @command.command("asyncapi")

@@ -10,12 +10,13 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common, text
-from streams.cli.cells import Cell
+from streams.cli.cells import Cell, Row
 from streams.cli.thing_text import rule_beside
 from streams.settings import Settings
 
 Json = Mapping[str, Any]
 BAR_WIDTH = 24
+NARROW_BAR_WIDTH = 10
 _MAX_INDENT = 12
 
 
@@ -46,20 +47,26 @@ def command(trace_id: str, **params: Any) -> None:
 def _show(answer: Any, page: text.Page) -> None:
     items = answer["items"]
     span = span_of(items)
-    rows = [
-        (
-            page.time(item["started_at"]),
-            _title(item, depth, page),
-            page.plain(item["state"]),
-            page.verdict(item["verdict"]),
-            page.plain(rule_beside(item)),
-            Cell(bar(item, span, "#" if page.ascii else "█")),
-        )
-        for item, depth in in_order(items)
-    ]
-    page.table(("time", "thing", "state", "verdict", "rule", _duration(span)), rows)
+    rows = [_row(item, depth, span, page) for item, depth in in_order(items)]
+    rule = () if page.is_narrow else ("rule",)
+    page.table(("time", "thing", "state", "verdict", *rule, _duration(span)), rows)
     if answer["cut"] is not None:
         common.echo(f"cut by {answer['cut']['by']} at {answer['cut']['bound']}", err=True)
+
+
+def _row(item: Json, depth: int, span: Span, page: text.Page) -> Row:
+    """Return a row; on a narrow page the bar is short, and the rule stands below."""
+    block, rule = "#" if page.ascii else "█", rule_beside(item)
+    cells = [
+        page.time(item["started_at"]),
+        _title(item, depth, page),
+        page.plain(item["state"]),
+        page.verdict(item["verdict"]),
+    ]
+    if page.is_narrow:
+        short = Cell(bar(item, span, block, NARROW_BAR_WIDTH))
+        return Row([*cells, short], page.plain(rule, "dim") if rule else None)
+    return Row([*cells, page.plain(rule), Cell(bar(item, span, block))])
 
 
 def _title(item: Json, depth: int, page: text.Page) -> Cell:

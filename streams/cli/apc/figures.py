@@ -8,7 +8,7 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common, lists, text
-from streams.cli.cells import Row
+from streams.cli.cells import Cell, Row
 from streams.cli.lists import Column
 from streams.settings import Settings
 
@@ -24,6 +24,8 @@ _DECISION = (
     Column("decay", "decay", "message"),
     Column("arbitration", "arbitration", "message"),
 )
+_WIDE = 140
+"""The width from which what the throttle refused has a column of its own."""
 _DECISION_TITLES = ("at", "decision", "protocol", "outcome", "reason")
 
 
@@ -76,7 +78,7 @@ def _pipe(table_columns: tuple[Column, ...]) -> Any:
 
 def _render_throttling(answer: Any, page: text.Page) -> None:
     titles = ("at", "session", "gen", "protocol", "from", "accepted")
-    others = () if page.is_narrow else ("refused", "receivers")
+    others = ("refused", "receivers") if page.fits(_WIDE) else ()
     rows = [_throttling_row(each, page) for each in answer["items"]]
     page.table((*titles, *others), rows, what="receivers")
     page.more(len(answer["items"]), answer["next"])
@@ -92,7 +94,7 @@ def _throttling_row(each: Any, page: text.Page) -> Row:
         page.plain(each["accepted"]),
     ]
     refused, receivers = page.message(_counts(each["rejected"])), page.message(_receivers(each))
-    if page.is_narrow:
+    if not page.fits(_WIDE):
         return Row(cells, page.note(page.joined("to", receivers), page.joined("refused", refused)))
     return Row([*cells, refused, receivers])
 
@@ -128,20 +130,27 @@ def decisions(**params: Any) -> None:
 
 
 def _render_decisions(answer: Any, page: text.Page) -> None:
-    rows = [
-        (
-            page.time(each["at"]),
-            each["kind"],
-            page.id(each["protocol_id"]),
-            *(_arbitration(each, page) if each["arbitration"] else _decay(each, page)),
-        )
-        for each in answer["items"]
-    ]
-    page.table(_DECISION_TITLES, rows, what="decisions")
+    rows = [_decision_row(each, page) for each in answer["items"]]
+    titles = _DECISION_TITLES[:-1] if page.is_narrow else _DECISION_TITLES
+    page.table(titles, rows, what="decisions")
     page.more(len(rows), answer["next"])
 
 
-def _decay(each: Any, page: text.Page) -> tuple[Any, Any]:
+def _decision_row(each: Any, page: text.Page) -> Row:
+    """Return a row; a narrow page has the reason below it."""
+    outcome, reason = _arbitration(each, page) if each["arbitration"] else _decay(each, page)
+    cells = [
+        page.time(each["at"]),
+        page.plain(each["kind"]),
+        page.id(each["protocol_id"]),
+        outcome,
+    ]
+    if page.is_narrow:
+        return Row(cells, reason._replace(style="dim"))
+    return Row([*cells, reason])
+
+
+def _decay(each: Any, page: text.Page) -> tuple[Cell, Cell]:
     decay = each["decay"]
     outcome = page.plain("decayed", "red") if decay["blocked"] else page.plain("recovered", "green")
     score, threshold = decay["effectiveness_score"], decay["score_threshold"]
@@ -150,9 +159,10 @@ def _decay(each: Any, page: text.Page) -> tuple[Any, Any]:
     return outcome, page.message(reasons + figures)
 
 
-def _arbitration(each: Any, page: text.Page) -> tuple[Any, Any]:
+def _arbitration(each: Any, page: text.Page) -> tuple[Cell, Cell]:
     decision = each["arbitration"]
-    outcome = f"selected {decision['selected_count']} of {decision['candidate_count']}"
+    counts = f"{decision['selected_count']} of {decision['candidate_count']}"
+    outcome = page.joined("selected", page.plain(counts))
     chosen = ", ".join(page.id(packet_id).text for packet_id in decision["selected_packet_ids"])
     blocked = "".join(
         f"; blocked {one['protocol_id']}: {one['reason']}" for one in decision["blocked"]
@@ -201,12 +211,17 @@ def _render_history(history: Any, page: text.Page) -> None:
         (
             page.time(step.get("at")),
             step.get("event"),
-            page.joined(
-                page.plain(step.get("from_state")), page.arrow, page.plain(step.get("to_state"))
-            ),
-            page.id(step.get("cause")),
+            _states(step, page),
         )
         for step in history
     ]
     if rows:
-        page.table(("at", "event", "states", "cause"), rows, indent=2)
+        page.table(("at", "event", "state" if page.is_narrow else "states"), rows, indent=2)
+
+
+def _states(step: Any, page: text.Page) -> Cell:
+    """Return the states of a step; on a narrow page, that before it is a line above."""
+    to_state = page.plain(step.get("to_state"))
+    if page.is_narrow:
+        return to_state
+    return page.joined(page.plain(step.get("from_state")), page.arrow, to_state)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from streams.cli import common, lists, text
+from streams.cli.cells import Cell, Row
 from streams.cli.lists import Column
 from streams.settings import Settings
 
@@ -43,17 +44,22 @@ def _print_plain(answer: Any) -> None:
 
 
 def _render(answer: Any, page: text.Page) -> None:
-    rows = [
-        (
-            page.id(each["protocol_id"]),
-            *(each[name] for name in _FIGURES),
-            page.time(each["blocked_since"]) if each["blocked"] else page.dash,
-            page.message(_decision(each["last_decision"])),
-        )
-        for each in answer["items"]
-    ]
-    page.table(_TITLES, rows, what="protocols")
+    rows = [_row(each, page) for each in answer["items"]]
+    page.table(_TITLES[:-1] if page.is_narrow else _TITLES, rows, what="protocols")
     page.more(len(rows), answer["next"])
+
+
+def _row(each: Any, page: text.Page) -> Row:
+    """Return a row; a narrow page has the last decision below it."""
+    cells = [
+        page.id(each["protocol_id"]),
+        *(page.plain(each[name]) for name in _FIGURES),
+        page.time(each["blocked_since"]) if each["blocked"] else Cell(page.dash),
+    ]
+    decision = page.message(_decision(each["last_decision"]))
+    if page.is_narrow:
+        return Row(cells, decision._replace(style="dim") if each["last_decision"] else None)
+    return Row([*cells, decision])
 
 
 def _decision(decision: Any) -> str:
@@ -62,5 +68,5 @@ def _decision(decision: Any) -> str:
     if decision["arbitration"]:
         arbitration = decision["arbitration"]
         counts = f"{arbitration['selected_count']} of {arbitration['candidate_count']}"
-        return f"arbitration in run {arbitration['run_id']}: selected {counts}"
+        return f"selected {counts} in run {arbitration['run_id']}"
     return "decayed" if decision["decay"]["blocked"] else "recovered"

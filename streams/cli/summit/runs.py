@@ -52,7 +52,7 @@ def _text_row(run: Any, page: text.Page) -> Row:
     return Row(
         [
             page.time(run["createdAt"]),
-            page.id(run["runId"]),
+            page.id(run["runId"])._replace(flexible=False),
             page.id(run["agentId"]),
             state_cell(run["status"], page),
             page.number(run["metrics"]["tokens"]),

@@ -163,7 +163,7 @@ def test_dead_letters_come_from_a_gateway(gateway: StubGateway) -> None:
 def test_an_empty_list_says_so_to_people(
     words: str, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    empty = {"items": [], "next": None, "packets": [], "events": [], "cursor": None}
+    empty: dict[str, Any] = {"items": [], "next": None, "packets": [], "events": [], "cursor": None}
     monkeypatch.setattr(common, "ask", lambda *_: empty)
     assert lines(*words.split(), "--text") == [line]
     assert "no " not in run(*words.split()).stdout
