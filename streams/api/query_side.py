@@ -10,6 +10,7 @@ from streams.api.agent_tools import AgentTools
 from streams.api.description import Description
 from streams.api.filling import Filling
 from streams.api.lines import LineOf
+from streams.api.long_work import LongWork
 from streams.api.problems import Response
 from streams.api.route import Route
 from streams.api.things import OutcomeQuery, ThingQuery
@@ -75,6 +76,7 @@ class QuerySide:
     live_tail: the topic that clients follow live; one protocol has it.
     things: how the things of its nodes are read, by kind, such as `apc:packet`.
     outcomes: how the outcome of those things is read that clients may wait for, by kind.
+    long_work: those of them that doors show as work that takes long, by kind.
     agent_tools: the tools of its registered agents, if it has such.
     is_shared_message: whether a message, as JSON, is for every agent of a capability, and not for
     one agent; None if the protocol has no such messages.
@@ -97,6 +99,7 @@ class QuerySide:
     live_tail: LiveTail | None = None
     things: Mapping[str, ThingQuery] = field(default_factory=dict)
     outcomes: Mapping[str, OutcomeQuery] = field(default_factory=dict)
+    long_work: Mapping[str, LongWork] = field(default_factory=dict)
     agent_tools: AgentTools | None = None
     is_shared_message: Callable[[Any], bool] | None = None
     endpoints: Endpoints | None = None

@@ -17,6 +17,14 @@ POSITIONS = Format(
     "positions such as apc.events/0/31, separated by commas",
     lambda text: _POSITIONS.fullmatch(text) is not None,
 )
+MIN_GATEWAY_KEY_BYTES = 32
+GATEWAY_KEYS = Format(
+    f"one or two keys of {MIN_GATEWAY_KEY_BYTES} bytes or more, the new one first",
+    lambda text: (
+        len(keys := text.split(",")) <= 2
+        and all(len(key.strip().encode()) >= MIN_GATEWAY_KEY_BYTES for key in keys)
+    ),
+)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
 
@@ -123,6 +131,13 @@ class ServiceSettings:
     mcp_simulations: int = number(
         "MCP_SIMULATIONS", 2, "scenarios that the MCP tool `simulate` runs at once", 0, 64
     )
+    mcp_task_after_ms: int = number(
+        "MCP_TASK_AFTER_MS",
+        1000,
+        "milliseconds after which an MCP client that knows tasks gets one instead of the outcome",
+        0,
+        60_000,
+    )
     gateway_max_body_bytes: int = number(
         "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest request body, in bytes", 1024, 1 << 30
     )
@@ -193,6 +208,14 @@ class ServiceSettings:
         " need the same; if unset, facts show `unauthenticated`",
         "keys",
         secret=True,
+    )
+    gateway_key: str | None = setting(
+        "GATEWAY_KEY",
+        None,
+        "key, or NEW,OLD, that signs the handles of MCP tasks; all gateways need the same; if"
+        " unset, each state directory has one of its own",
+        secret=True,
+        format=GATEWAY_KEYS,
     )
     audit_key: Path | None = setting(
         "AUDIT_KEY", None, "file of the private key that `headrace audit write` signs with", "path"

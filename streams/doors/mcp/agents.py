@@ -14,14 +14,9 @@ from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.results import META, Json, refused, tool_result
 from streams.doors.mcp.rules import meaning_of
 from streams.doors.mcp.schemas import or_refusal
-from streams.doors.mcp.sending import (
-    REFUSED,
-    Deadline,
-    RecordVerdict,
-    await_outcome,
-    await_ruling,
-    produce,
-)
+from streams.doors.mcp.sending import REFUSED, RecordVerdict, await_ruling, produce
+from streams.doors.mcp.tasks import try_task
+from streams.doors.mcp.waiting import Deadline, await_outcome, find_awaited
 from streams.gateway.caller import get_caller
 from streams.protocols.queries import QUERIES
 
@@ -105,18 +100,20 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
         ruling = await await_ruling(door, cause, deadline.left_s())
         if ruling is not None and ruling.verdict in REFUSED:
             return _rejection(door, ruling, context, cause)
-        node = of.node(context.run_id)
-        outcome = None
+        outcome, meta = None, {**places(door, ruling, cause), **offered.meta}
         if ruling is not None:
-            outcome = await await_outcome(door, node, deadline.left_s())
+            awaited = find_awaited(door, of.node(context.run_id))
+            task = await try_task(door, awaited, call.client, meta, by_send=False)
+            if task is not None:
+                return task
+            outcome = await await_outcome(door, awaited, deadline.left_s(), call.client.report)
     except asyncio.CancelledError:
         if is_own:  # nobody else knows the id, so nobody can ask for the run
             _cancel(door, of, context.run_id, producing)
         raise
-    meta = {**_places(door, ruling, cause), **offered.meta}
     if outcome is None:
         return _pending(context, meta)
-    return _ended(offered, context, outcome, meta)
+    return ended(context.run_id, outcome, meta)
 
 
 def _context_of(meta: Mapping[str, Any]) -> CallContext:
@@ -162,7 +159,7 @@ def _forget(task: asyncio.Task[None]) -> None:
         task.exception()  # the run then ends by its own limits
 
 
-def _places(door: Door, ruling: RecordVerdict | None, cause: str) -> Json:
+def places(door: Door, ruling: RecordVerdict | None, cause: str) -> Json:
     places: Json = {f"{META}position": door.short(cause)}
     if ruling is not None and ruling.fact is not None:
         places[f"{META}fact"] = door.short(ruling.fact)
@@ -177,7 +174,7 @@ def _rejection(door: Door, ruling: RecordVerdict, context: CallContext, cause: s
         "fault": ruling.fault,
         "runId": context.run_id,
     }
-    return tool_result(body, is_error=True, meta=_places(door, ruling, cause))
+    return tool_result(body, is_error=True, meta=places(door, ruling, cause))
 
 
 def _pending(context: CallContext, meta: Json) -> Json:
@@ -186,18 +183,18 @@ def _pending(context: CallContext, meta: Json) -> Json:
     return tool_result(body, is_error=True, meta=meta)
 
 
-def _ended(offered: OfferedTool, context: CallContext, outcome: Json, meta: Json) -> Json:
+def ended(run_id: str, outcome: Json, meta: Json) -> Json:
     """Return the result of a run that has ended.  outcome: its RunResult or ToolResult."""
     names = ("status", "metrics", "provenance", "verification", "evidence")
     about = {name: outcome[name] for name in names if outcome.get(name) is not None}
     status = about.setdefault("status", "failed" if "error" in outcome else "completed")
-    meta = {**meta, f"{META}run": {"runId": context.run_id, **about}}
+    meta = {**meta, f"{META}run": {"runId": run_id, **about}}
     if "error" in outcome:
         error = outcome["error"] or {}
         detail = str(error.get("message") or f"the run is {status}")
         data = error.get("data")
         rule = data.get("reason") if isinstance(data, dict) else None
-        body = {"rule": rule, "detail": detail, "runId": context.run_id, "error": error}
+        body = {"rule": rule, "detail": detail, "runId": run_id, "error": error}
         return tool_result({**body, "status": status}, is_error=True, meta=meta)
     output = outcome.get("output")
     structured = output if isinstance(output, dict) else {"value": output}

@@ -54,6 +54,7 @@ DESCRIPTION = Description(
         Code("event_unknown", 404, "The caller has no MCP events of that name."),
         Code("event_cursor", 400, "The cursor is none of these MCP events and arguments."),
         Code("tool_unknown", 404, "The caller has no MCP tool of that name."),
+        Code("task_unknown", 404, "The caller has no MCP task of that id."),
         Code("resource_unknown", 404, "There is no MCP resource of that address."),
         Code("prompt_unknown", 404, "There is no MCP prompt of that name."),
         Code("list_cursor", 400, "The cursor is not one that this list has given."),

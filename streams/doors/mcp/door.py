@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from streams.doors.mcp.asking import Asker
+from streams.doors.mcp.handles import Keys, load_keys
 from streams.gateway.context import Gateway
 from streams.settings import Settings
 
@@ -24,6 +26,11 @@ class Door:
     openapi: Callable[[], bytes]
     simulations: asyncio.Semaphore = field(repr=False)
 
+    @cached_property
+    def task_keys(self) -> Keys:
+        """Return the keys of handles, read once they are needed."""
+        return load_keys(self.settings)
+
     @property
     def settings(self) -> Settings:
         return self.gateway.settings
@@ -37,12 +44,29 @@ class Door:
         return position.removeprefix(self.settings.prefix)
 
 
+Report = Callable[[int, str], Awaitable[None]]
+"""Tells the client how a call gets on: the number of the change, and a few words."""
+
+
+class Client(NamedTuple):
+    """The capabilities of the client of a request.
+
+    takes_tasks: it comes back for what takes long.  takes_input: it can ask its user for input.
+    report: None if it does not want to be told how a call gets on.
+    """
+
+    takes_tasks: bool = False
+    takes_input: bool = False
+    report: Report | None = None
+
+
 class ToolCall(NamedTuple):
     """A call whose arguments are valid, with their defaults.  meta: `_meta` of the request."""
 
     door: Door
     arguments: Mapping[str, Any]
     meta: Mapping[str, Any]
+    client: Client = Client()
 
 
 def new_door(gateway: Gateway, openapi: Callable[[], bytes]) -> Door:

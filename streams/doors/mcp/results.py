@@ -65,6 +65,8 @@ def refusal_result(body: Mapping[str, Any]) -> Json:
 
 def bounded(result: Json, most_bytes: int) -> Json:
     """Return the result, or a refusal if its text is above the limit."""
+    if "content" not in result:  # a task, whose result comes later
+        return result
     size = len(result["content"][0]["text"].encode())
     if size <= most_bytes:
         return result

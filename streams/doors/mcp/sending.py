@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from streams.access.callers import Role
 from streams.api.problems import error_response
 from streams.api.route import Produce, Refused
-from streams.api.things import OutcomeQuery
 from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.reading import node_link
 from streams.doors.mcp.records import errors_of, find_verdict, has_dead_letter, read_facts
 from streams.doors.mcp.results import META, Json, ToolRefused, refused_by, tool_result
 from streams.doors.mcp.rules import meaning_of
+from streams.doors.mcp.tasks import try_task
+from streams.doors.mcp.waiting import OUTCOMES, Deadline, await_outcome, find_awaited
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, position
 from streams.errors import Forbidden, HeadraceError, ViewNotReady
-from streams.gateway.await_row import await_row
 from streams.gateway.caller import get_caller
 from streams.gateway.endpoints import require_broker, send_records
-from streams.protocols.queries import QUERIES
 from streams.routes.produce import sending_of
 from streams.routes.table import INPUTS, ROUTES
-from streams.routes.thing_kinds import KINDS
 from streams.views.parse import parse_position
 from streams.views.positions import ViewBehind
 from streams.views.service.verdicts import ACCEPTED, REJECTED
@@ -41,10 +38,6 @@ _ACTIONS: Mapping[Topic, Produce] = {
 PENDING, DEAD_LETTER = "pending", "dead_letter"
 REFUSED = (REJECTED, DEAD_LETTER)
 MOST_WAIT_S = 60.0
-OUTCOMES: Mapping[str, OutcomeQuery] = {
-    kind: query for side in QUERIES for kind, query in side.outcomes.items()
-}
-"""How the outcome of a thing is read, by the kinds of things that have one."""
 _IN_META = {
     "taskId": f"{META}task-id",
     "correlationId": f"{META}correlation-id",
@@ -67,16 +60,6 @@ _EMPTY: Json = {
 }
 
 
-class Deadline:
-    """The moment at which a call has waited long enough.  seconds: from now."""
-
-    def __init__(self, seconds: float) -> None:
-        self._at = time.monotonic() + seconds
-
-    def left_s(self) -> float:
-        return max(0.0, self._at - time.monotonic())
-
-
 class RecordVerdict(NamedTuple):
     """The verdict on a record that was sent.  fact: its position, with prefix; None without one."""
 
@@ -93,15 +76,26 @@ async def send(call: ToolCall) -> Json:
     """Produce an envelope and return its verdict.  Raises ToolRefused if it is not produced."""
     door, arguments = call.door, call.arguments
     cause = await produce(door, TOPICS[arguments["topic"]], arguments["envelope"], call.meta)
-    sent = {**_EMPTY, "position": door.short(cause)}
+    sent = sent_at(door, cause)
     if arguments["wait"] == "none":
         return tool_result(sent, meta=_meta(sent, None))
     deadline = Deadline(min(arguments["wait_s"], MOST_WAIT_S))
     ruling = await await_ruling(door, cause, deadline.left_s())
     outcome = None
     if arguments["wait"] == "outcome" and ruling is not None and ruling.verdict not in REFUSED:
-        outcome = await await_outcome(door, ruling.node, deadline.left_s())
+        awaited = find_awaited(door, ruling.node)
+        meta = await _places(door, sent, ruling)
+        task = await try_task(door, awaited, call.client, meta, by_send=True)
+        if task is not None:
+            return task
+        report = call.client.report
+        outcome = await await_outcome(door, awaited, deadline.left_s(), report)
     return await describe(door, sent, ruling, outcome)
+
+
+def sent_at(door: Door, cause: str) -> Json:
+    """Return what is said of a record while nothing but its position is known."""
+    return {**_EMPTY, "position": door.short(cause)}
 
 
 async def produce(door: Door, topic: Topic, envelope: Any, meta: Mapping[str, Any]) -> str:
@@ -145,30 +139,13 @@ async def await_ruling(door: Door, cause: str, seconds: float) -> RecordVerdict 
     return RecordVerdict(*(judgement[name] for name in names))
 
 
-async def await_outcome(door: Door, node: str | None, seconds: float) -> Json | None:
-    """Return the outcome of a thing, None if it has none in time, or if its kind has none."""
-    kind = "" if node is None else kind_of(node)
-    query = OUTCOMES.get(kind)
-    if node is None or query is None:
-        return None
-    with door.gateway.view.reader() as reads:
-        (ids,) = KINDS[kind].find(reads, node.removeprefix(f"{kind}:"), None)
-    deadline = Deadline(seconds)
-    row, gate = query.row(ids), query.gate
-    outcome = await await_row(door.gateway, row, lambda view: query.read(view, ids), seconds)
-    if outcome is None or gate is None or not gate.is_on(door.settings):
-        return outcome
-    row, left_s = gate.row(ids), deadline.left_s()
-    return await await_row(door.gateway, row, lambda view: gate.read(view, ids), left_s)
-
-
 async def describe(
     door: Door, sent: Json, ruling: RecordVerdict | None, outcome: Json | None = None
 ) -> Json:
     """Return the result for what was sent and decided so far."""
     if ruling is None:
         return tool_result({**sent, "verdict": PENDING}, meta=_meta(sent, None))
-    (fact,) = [None] if ruling.fact is None else await read_facts(door, [ruling.fact])
+    fact = await _read_fact(door, ruling)
     state, ended = await _standing(door, ruling.node)
     described = {
         **sent,
@@ -189,8 +166,20 @@ async def describe(
         described,
         is_error=failed or ruling.verdict in REFUSED,
         links=[] if ruling.node is None else [node_link(ruling.node)],
-        meta=_meta(sent, described["fact"]),
+        meta=_meta(sent, fact),
     )
+
+
+async def _read_fact(door: Door, ruling: RecordVerdict) -> Json | None:
+    """Return the fact with a verdict, as position and value."""
+    if ruling.fact is None:
+        return None
+    (fact,) = await read_facts(door, [ruling.fact])
+    return fact
+
+
+async def _places(door: Door, sent: Json, ruling: RecordVerdict) -> Json:
+    return _meta(sent, await _read_fact(door, ruling))
 
 
 async def _standing(door: Door, node: str | None) -> tuple[str | None, bool | None]:

@@ -15,8 +15,17 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from streams.api.problems import error_response
-from streams.doors.mcp import agents, completing, events, prompts, resources
-from streams.doors.mcp.door import Door, ToolCall
+from streams.doors.mcp import (
+    agents,
+    completing,
+    events,
+    prompts,
+    resources,
+    task_server,
+    tasks,
+)
+from streams.doors.mcp.clients import client_of
+from streams.doors.mcp.door import Client, Door, ToolCall
 from streams.doors.mcp.results import (
     META,
     Json,
@@ -79,10 +88,11 @@ def make_server(door: Door) -> Server[Any]:
         on_get_prompt=methods.get_prompt,
         on_completion=methods.complete,
     )
-    server.extensions = {events.EXTENSION: {}}
+    server.extensions = {events.EXTENSION: {}, tasks.EXTENSION: {}}
     server.middleware += [_show_events, _Measuring(door, server)]
     server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
     server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
+    task_server.add_methods(server, door)
     return server
 
 
@@ -153,19 +163,19 @@ class _Methods:
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Json:
         meta: Mapping[str, Any] = dict(ctx.meta or {})
-        tool = BY_NAME.get(params.name)
+        client, tool = client_of(ctx), BY_NAME.get(params.name)
         if tool is None:
-            return await self._run_agent(params, meta)
+            return await self._run_agent(params, meta, client)
         try:
             _check_role(tool)
             arguments = tool.fill(params.arguments or {})
-            result = await tool.run(ToolCall(self._door, arguments, meta))
+            result = await tool.run(ToolCall(self._door, arguments, meta, client))
         except ToolRefused as exc:
             return refusal_result(exc.body)
         return self._with_lag(bounded(result, self._door.settings.mcp_max_result_bytes), tool)
 
     async def _run_agent(
-        self, params: types.CallToolRequestParams, meta: Mapping[str, Any]
+        self, params: types.CallToolRequestParams, meta: Mapping[str, Any], client: Client
     ) -> Json:
         """Run a tool of a registered agent.  Raises MCPError if none offers it."""
         name = params.name
@@ -173,7 +183,7 @@ class _Methods:
         if offered is None:
             raise unknown("tool_unknown", f"there is no tool {name}")
         try:
-            call = ToolCall(self._door, params.arguments or {}, meta)
+            call = ToolCall(self._door, params.arguments or {}, meta, client)
             result = await agents.run(offered, call)
         except ToolRefused as exc:
             return refusal_result(exc.body)

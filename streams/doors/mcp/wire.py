@@ -9,7 +9,8 @@ from mcp.types import INVALID_PARAMS
 
 from streams.doors.mcp.results import ToolRefused
 
-_CODES = {"event_unknown": -32011, "event_forbidden": -32012}
+FORBIDDEN = -32012
+_CODES = {"event_unknown": -32011, "event_forbidden": FORBIDDEN}
 """The codes of refusals that have one of their own."""
 
 

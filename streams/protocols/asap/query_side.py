@@ -12,6 +12,7 @@ from streams.api.things import OutcomeQuery
 from streams.protocols.asap import routes
 from streams.protocols.asap.filling import FILLING
 from streams.protocols.asap.lines import LINES
+from streams.protocols.asap.long_work import LONG_WORK
 from streams.protocols.asap.queries import tasks
 from streams.protocols.asap.queries.rows import (
     FOLLOWED,
@@ -67,6 +68,7 @@ ASAP = QuerySide(
             "completed",
         )
     },
+    long_work={"asap:task": LONG_WORK},
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(TASK_WORK,),

@@ -10,6 +10,7 @@ from streams.api.query_side import QuerySide
 from streams.api.things import OutcomeQuery
 from streams.protocols.sap import routes
 from streams.protocols.sap.lines import LINES
+from streams.protocols.sap.long_work import LONG_WORK
 from streams.protocols.sap.queries import tasks
 from streams.protocols.sap.queries.rows import FOLLOWED, TASK_WORK, end_key
 from streams.protocols.sap.things import THINGS
@@ -49,6 +50,7 @@ SAP = QuerySide(
             "SUCCEEDED",
         )
     },
+    long_work={"sap:task": LONG_WORK},
     lines=LINES,
     is_shared_message=_is_shared_message,
     verdicts=VERDICT_FACTS,

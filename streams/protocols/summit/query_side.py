@@ -12,6 +12,7 @@ from streams.api.things import Gate, OutcomeQuery
 from streams.protocols.summit import routes
 from streams.protocols.summit.agent_tools import TOOLS
 from streams.protocols.summit.lines import LINES
+from streams.protocols.summit.long_work import LONG_WORK
 from streams.protocols.summit.queries import runs
 from streams.protocols.summit.queries.rows import FOLLOWED, OF_RUN, RUN_WORK
 from streams.protocols.summit.things import THINGS
@@ -64,6 +65,7 @@ SUMMIT = QuerySide(
             ),
         )
     },
+    long_work={"summit:run": LONG_WORK},
     lines=LINES,
     verdicts=VERDICT_FACTS,
     open_work=(RUN_WORK,),

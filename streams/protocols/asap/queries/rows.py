@@ -129,6 +129,11 @@ def task_row_key(task_id: str) -> bytes:
     return ROW + text_key(task_id)
 
 
+def event_prefix(task_id: str) -> bytes:
+    """Return the prefix of the rows that point to the AsapEvents of a task, by sequence."""
+    return _EVENT + text_key(task_id)
+
+
 def response_key(task_id: str) -> bytes:
     """Return the key of the row that points to the AsapEvent with a task's response."""
     return key("asap response") + text_key(task_id)

@@ -14,12 +14,11 @@ from streams.doors.mcp.agents import ANNOTATIONS, name_of, page_of
 from streams.doors.mcp.schemas import REFUSAL, or_refusal
 from streams.doors.mcp.tools import TOOLS
 from tests.unit.doors.mcp.bench import Json, McpBench
-from tests.unit.protocols.summit.queries.stage import AGENT, failure, manifest, result, words
+from tests.unit.doors.mcp.gated import answer_and_judge, answer_only, gated_bench
+from tests.unit.protocols.summit.queries.stage import AGENT, failure, manifest, words
 from tests.unit.protocols.summit.routes.summit_bench import MANIFESTS, SummitBench, summit_bench
 
 RUN, TOOL = f"run_{AGENT}", f"{AGENT}__slugify"
-CRITIC = "fact-check"
-OPEN = {"inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}}
 TEXT: Json = {"text": "to be or not to be", "top": 1}
 
 
@@ -110,28 +109,15 @@ def test_a_run_that_does_not_end_in_time_is_asked_for_again(
 def test_a_gate_holds_the_answer_until_the_critic_has_judged(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    critic = manifest(CRITIC, role="critic", interface=OPEN, tools=[])
-    folder = tmp_path_factory.mktemp("mcp")
-    named = manifest()
-    named["metadata"]["judge"] = {"agentId": CRITIC}
-    with summit_bench(folder, summit_wait_s=30, summit_judge_gate=True) as gated:
-        for made in (named, critic):
-            gated.send_and_await(MANIFESTS, made)
+    with gated_bench(tmp_path_factory.mktemp("mcp"), summit_wait_s=30) as gated:
         door = McpBench(gated, None)
-        gated.agent(lambda made: words(made) if made["params"]["agentId"] == AGENT else [])
+        gated.agent(answer_only)
         waiting = call(door, RUN, TEXT, run_id="r-1", wait_s=0.5)
         assert waiting.structured_content["rule"] == "run.pending"
         gated.agent(answer_and_judge)
         answer = call(door, RUN, TEXT, run_id="r-2")
         assert answer.structured_content == {"words": 6, "top": ["be"]}
         assert answer.meta["dev.headrace/run"]["verification"]["status"] == "passed"
-
-
-def answer_and_judge(made: Json) -> list[Json]:
-    params = made["params"]
-    if params["agentId"] == AGENT:
-        return words(made)
-    return [result(params["runId"], {"status": "passed"}, agent=CRITIC)]
 
 
 @pytest.mark.parametrize("meta", [{"run_id": 7}, {"wait_s": "x"}, {"wait_s": True}])
