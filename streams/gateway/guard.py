@@ -22,6 +22,9 @@ from streams.gateway.paths import RouteMatch
 from streams.settings import Settings
 
 _SCHEME = "bearer"
+_MCP_METHOD = b"mcp-method"
+_MCP_STREAMS = frozenset({b"events/stream", b"subscriptions/listen"})
+"""The methods of MCP whose answers are streams."""
 _API = "/v1/"
 _WITHOUT_COOKIE = ("POST", "/v1/traces")
 """The one request of programs under /v1 whose form others have fixed."""
@@ -72,7 +75,7 @@ class Guard:
             yield None
             return
         caller = None if rule.is_open else self._authenticate(self._tokens, scope, rule)
-        is_stream = entry is not None and entry.template == STREAM
+        is_stream = answers_by_stream(scope, match)
         with ExitStack() as stack:
             if caller is None:
                 stack.enter_context(self._count_stranger(scope))
@@ -151,6 +154,15 @@ class Guard:
         """Return whether the token of the current request is still valid."""
         caller = get_caller()
         return self._tokens is None or caller is None or self._tokens.holds(caller)
+
+
+def answers_by_stream(scope: Scope, match: RouteMatch) -> bool:
+    """Return whether a request is answered by a stream that stays open."""
+    entry = match.entry
+    if entry is None or entry.template == STREAM or not entry.rule.checks_origin:
+        return entry is not None and entry.template == STREAM
+    methods = {value.strip() for name, value in scope["headers"] if name == _MCP_METHOD}
+    return bool(methods) and methods <= _MCP_STREAMS
 
 
 def _check_role(caller: Caller, rule: AccessRule) -> None:

@@ -19,7 +19,7 @@ from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway import registry
 from streams.gateway.context import Gateway
-from streams.gateway.guard import Guard
+from streams.gateway.guard import Guard, answers_by_stream
 from streams.gateway.http_response import make_response
 from streams.gateway.limits import MAX_HEAD
 from streams.gateway.paths import Paths, RouteMatch
@@ -77,7 +77,7 @@ class GatewayMiddleware:
             await refused(scope, receive, recorder.send)
             return
         try:
-            with self._guard.admit(scope, match) as caller, self._occupy_slot(match):
+            with self._guard.admit(scope, match) as caller, self._occupy_slot(scope, match):
                 recorder.principal = None if caller is None else caller.principal
                 recorder.route = match.template
                 response = await _call_endpoint(scope, receive, match)
@@ -94,12 +94,12 @@ class GatewayMiddleware:
             await make_response(fault)(scope, receive, recorder.send)
 
     @contextmanager
-    def _occupy_slot(self, match: RouteMatch) -> Iterator[None]:
+    def _occupy_slot(self, scope: Scope, match: RouteMatch) -> Iterator[None]:
         """Count an admitted request, and the memory of its body, until it is answered.
 
         A refused one has no slot, so that clients without a token cannot take them all.
         """
-        size = 0 if match.exempt else 1
+        size = 0 if match.exempt or answers_by_stream(scope, match) else 1
         self._gateway.in_flight += size
         try:
             with self._gateway.bodies.hold():

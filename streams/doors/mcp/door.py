@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from streams.doors.mcp.asking import Asker
 from streams.doors.mcp.handles import Keys, load_keys
+from streams.doors.mcp.tails import Tails
 from streams.gateway.context import Gateway
 from streams.settings import Settings
 
@@ -19,12 +20,14 @@ class Door:
     """The gateway, and its routes.
 
     openapi: makes the OpenAPI document.  simulations: a place for each scenario that runs.
+    tails: the ends of the topics that streams follow.
     """
 
     gateway: Gateway
     asker: Asker
     openapi: Callable[[], bytes]
     simulations: asyncio.Semaphore = field(repr=False)
+    tails: Tails = field(repr=False)
 
     @cached_property
     def task_keys(self) -> Keys:
@@ -71,4 +74,4 @@ class ToolCall(NamedTuple):
 
 def new_door(gateway: Gateway, openapi: Callable[[], bytes]) -> Door:
     places = asyncio.Semaphore(gateway.settings.mcp_simulations)
-    return Door(gateway, Asker(gateway), openapi, places)
+    return Door(gateway, Asker(gateway), openapi, places, Tails(gateway.log))

@@ -30,7 +30,7 @@ Context = ServerRequestContext[Any, Any]
 EXTENSION = "io.modelcontextprotocol/events"
 CAPABILITY: Json = {"listChanged": False}
 MOST_EVENTS = 1000
-_MODES = ["poll"]
+_MODES = ["poll", "push"]
 
 
 class PollParams(types.RequestParams):
@@ -84,10 +84,7 @@ async def poll_once(
     max_age_ms: int | None = None,
 ) -> Polled:
     """Return the events from a cursor on.  Raises ToolRefused."""
-    kind = _find_type(name)
-    for error in Draft202012Validator(kind.takes).iter_errors(arguments):
-        raise refused(422, error.message, "event_arguments", "/arguments")
-    narrowed = event_types.for_caller(kind, arguments, get_caller())
+    kind, narrowed = check_request(name, arguments)
     gateway = door.gateway
     oldest = None if max_age_ms is None else gateway.clock() - max_age_ms
     try:
@@ -97,6 +94,17 @@ async def poll_once(
         raise refused_by(exc.response) from exc
     except HeadraceError as exc:
         raise refused_by(error_response(exc)) from exc
+
+
+def check_request(name: str, arguments: Json) -> tuple[EventType, event_types.Arguments]:
+    """Return a type of events, and the arguments narrowed to those that the caller may have.
+
+    Raises ToolRefused.
+    """
+    kind = _find_type(name)
+    for error in Draft202012Validator(kind.takes).iter_errors(arguments):
+        raise refused(422, error.message, "event_arguments", "/arguments")
+    return kind, event_types.for_caller(kind, arguments, get_caller())
 
 
 def _find_type(name: str) -> EventType:

@@ -81,16 +81,19 @@ def poll(
     cursor: str | None,
     limit: int,
     oldest_ms: int | None = None,
+    *,
+    with_cursors: bool = False,
 ) -> Polled:
     """Return at most `limit` events from a cursor on; without one, none, and the cursor of now.
 
     oldest_ms: events before this time are left out; without a cursor, the log is read from there.
+    with_cursors: each event has the cursor of what comes after it.
     Raises ToolRefused for a cursor that is none, BrokerUnavailable, ViewNotReady.
     """
     settings = gateway.settings
     source = open_source(gateway.log, settings.prefix, kind, arguments)
     if cursor is None and oldest_ms is None:
-        return Polled([], _cursor(kind, source, source.ends), False, False)
+        return Polled([], cursor_of(kind, source, source.ends), False, False)
     positions, truncated = _begin(kind, source, cursor)
     events: list[Json] = []
     with gateway.view.reader() as view:
@@ -105,20 +108,48 @@ def poll(
                 continue
             data = kind.show(topic, record, position, arguments, view)
             if data is not None:
-                events.append(_event(kind, record, position, data))
+                event = event_json(kind, record, position, data)
+                if with_cursors:
+                    event["cursor"] = cursor_of(kind, source, positions)
+                events.append(event)
     has_more = any(positions[tp] < end for tp, end in source.ends.items())
-    return Polled(events, _cursor(kind, source, positions), truncated, has_more)
+    return Polled(events, cursor_of(kind, source, positions), truncated, has_more)
+
+
+def find_begin(
+    gateway: Gateway,
+    kind: EventType,
+    arguments: Arguments,
+    cursor: str | None,
+    oldest_ms: int | None = None,
+) -> tuple[str, bool]:
+    """Return the cursor where a stream begins, and whether records before it are gone.
+
+    Without a cursor that is now, or the first record there is if `oldest_ms` says how far back.
+    Raises ToolRefused for a cursor that is none, BrokerUnavailable.
+    """
+    source = open_source(gateway.log, gateway.settings.prefix, kind, arguments)
+    if cursor is None and oldest_ms is None:
+        return cursor_of(kind, source, source.ends), False
+    positions, truncated = _begin(kind, source, cursor)
+    return cursor_of(kind, source, positions), truncated
+
+
+def positions_at(kind: EventType, source: Source, cursor: str) -> Positions:
+    """Return the positions of a cursor.  Raises ToolRefused for one that is none of the source."""
+    offsets = parse_cursor(cursor, kind.name, source.partitions)
+    return {tp: offsets[source.topics[tp.topic].name][tp.partition] for tp in source.starts}
 
 
 def _begin(kind: EventType, source: Source, cursor: str | None) -> tuple[Positions, bool]:
     """Return where a cursor goes on, and whether records between are gone."""
     if cursor is None:
         return dict(source.starts), False
-    offsets = parse_cursor(cursor, kind.name, source.partitions)
+    offsets = positions_at(kind, source, cursor)
     positions: Positions = {}
     truncated = False
     for tp, start in source.starts.items():
-        offset = offsets[source.topics[tp.topic].name][tp.partition]
+        offset = offsets[tp]
         position = start if offset < start else min(offset, source.ends[tp])
         truncated = truncated or position != offset
         positions[tp] = position
@@ -151,10 +182,10 @@ def _read(
     for tp, queue in queues.items():
         if not queue:
             positions[tp] = behind[tp]
-    yield from _merge(queues, behind)
+    yield from merge(queues, behind)
 
 
-def _merge(
+def merge(
     queues: Mapping[TopicPartition, deque[Record]], behind: Mapping[TopicPartition, int]
 ) -> Iterator[tuple[Record, int]]:
     """Yield records by append time, topic and partition; in a partition by offset."""
@@ -169,7 +200,7 @@ def _merge(
             heapq.heappush(heads, (queue[0].timestamp, tp))
 
 
-def _event(kind: EventType, record: Record, position: str, data: Json) -> Json:
+def event_json(kind: EventType, record: Record, position: str, data: Json) -> Json:
     return {
         "eventId": position,
         "name": kind.name,
@@ -178,7 +209,7 @@ def _event(kind: EventType, record: Record, position: str, data: Json) -> Json:
     }
 
 
-def _cursor(kind: EventType, source: Source, positions: Mapping[TopicPartition, int]) -> str:
+def cursor_of(kind: EventType, source: Source, positions: Mapping[TopicPartition, int]) -> str:
     offsets: dict[str, list[int]] = {name: [0] * n for name, n in source.partitions.items()}
     for tp, position in positions.items():
         offsets[source.topics[tp.topic].name][tp.partition] = position

@@ -21,6 +21,7 @@ from streams.doors.mcp import (
     events,
     prompts,
     resources,
+    stream_server,
     task_server,
     tasks,
 )
@@ -93,6 +94,7 @@ def make_server(door: Door) -> Server[Any]:
     server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
     server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
     task_server.add_methods(server, door)
+    stream_server.add_methods(server, door)
     return server
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 
-from streams.doors.mcp.polling import Positions
 from streams.engine.log import Log, Pace
 from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
@@ -21,6 +20,7 @@ MOST_BYTES = 16 << 20
 _POLL_S = 0.25
 _RETRY_S = 1.0
 _RECORDS = 2000
+Positions = dict[TopicPartition, int]
 Wake = Callable[[], None]
 """Tells a stream that there is something new; called in the thread of the reader."""
 Newest = tuple[list[Record], Positions]
@@ -65,8 +65,7 @@ class Tail:
                 return None
             records: list[Record] = []
             for tp, at in mine.items():
-                last = takewhile(lambda each, at=at: each.offset >= at, reversed(self._records[tp]))
-                records += reversed(list(last))
+                records += _records_from(self._records[tp], at)
             return records, {tp: max(at, self._ends[tp]) for tp, at in mine.items()}
 
     def _run(self) -> None:
@@ -120,15 +119,23 @@ class Tail:
             wake()
 
 
+def _records_from(queue: deque[Record], offset: int) -> list[Record]:
+    """Return the records from an offset on, which are at the end of the queue."""
+    last = list(takewhile(lambda record: record.offset >= offset, reversed(queue)))
+    return last[::-1]
+
+
 class Tails:
     """The tails of the topics that streams follow now; used on the event loop.
 
+    streams: how many are open.
     catching_up: a place for each stream that reads the records before the end.
     """
 
     def __init__(self, log: Log) -> None:
         self._log = log
         self._tails: dict[str, Tail] = {}
+        self.streams = 0
         self.catching_up = asyncio.Semaphore(READERS)
 
     @contextmanager
@@ -145,6 +152,14 @@ class Tails:
                 if tail.remove(wake):
                     tail.stop()
                     del self._tails[name]
+
+    @contextmanager
+    def count_stream(self) -> Iterator[None]:
+        self.streams += 1
+        try:
+            yield
+        finally:
+            self.streams -= 1
 
     def _tail(self, topic: str) -> Tail:
         if topic not in self._tails:

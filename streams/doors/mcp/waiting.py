@@ -95,7 +95,7 @@ async def await_outcome(
         return await await_row(door.gateway, row, lambda view: gate.read(view, ids), left_s)
 
 
-async def each_standing(door: Door, awaited: Awaited) -> AsyncGenerator[WorkState, None]:
+async def each_state(door: Door, awaited: Awaited) -> AsyncGenerator[WorkState, None]:
     """Yield where a thing stands now, and whenever that changes; without end.
 
     Raises ViewNotReady.
@@ -132,7 +132,7 @@ async def _reporting(door: Door, awaited: Awaited, report: Report | None) -> Asy
 
 async def _report_changes(door: Door, awaited: Awaited, report: Report) -> None:
     count = 0
-    async with aclosing(each_standing(door, awaited)) as standings:
+    async with aclosing(each_state(door, awaited)) as standings:
         async for standing in standings:
             count += 1
             await report(count, message_of(standing))

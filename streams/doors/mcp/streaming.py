@@ -1,0 +1,231 @@
+"""The methods that stay open: `events/stream` sends each event once, from a cursor on.
+
+A stream that is behind reads the log as polls do, a few streams at a time; near the end it takes
+the records that one reader of each topic has read for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import mcp.types as types
+from pydantic import Field
+
+from streams.api.problems import error_response
+from streams.api.route import Refused
+from streams.doors.mcp.door import Door
+from streams.doors.mcp.event_types import Arguments, EventType
+from streams.doors.mcp.events import check_request
+from streams.doors.mcp.notifying import Gone, Notifier
+from streams.doors.mcp.polling import (
+    Source,
+    cursor_of,
+    event_json,
+    find_begin,
+    merge,
+    open_source,
+    poll,
+    positions_at,
+)
+from streams.doors.mcp.results import Json, ToolRefused, refused, refused_by
+from streams.doors.mcp.tails import Tail
+from streams.doors.mcp.wire import FORBIDDEN, refusal_error
+from streams.engine.records import Record, TopicPartition
+from streams.errors import HeadraceError
+from streams.gateway.caller import get_caller
+from streams.gateway.endpoints import require_broker
+from streams.gateway.log_reads import read_log
+
+_PAGE = 200
+_RETRY_S = 1.0
+_DRAINING = b"mcp streams"
+"""The key of no row: who waits for it is told when the gateway stops."""
+
+
+class StreamParams(types.RequestParams):
+    """The parameters of `events/stream`."""
+
+    name: str
+    arguments: dict[str, Any] | None = None
+    cursor: str | None = None
+    max_age_ms: int | None = Field(default=None, alias="maxAgeMs", ge=0)
+
+
+class Stream:
+    """One stream of events.  cursor: of what was sent."""
+
+    def __init__(self, door: Door, kind: EventType, arguments: Arguments, send: Notifier) -> None:
+        self._door, self._gateway = door, door.gateway
+        self._kind, self._arguments, self._send = kind, arguments, send
+        self._oldest_ms: int | None = None
+        self._wake = asyncio.Event()
+        self.cursor = ""
+
+    async def run(self, cursor: str | None, max_age_ms: int | None) -> None:
+        """Send events until the client is gone, may not have them any more, or the gateway stops.
+
+        Raises ToolRefused before the first one, Gone.
+        """
+        if max_age_ms is not None:
+            self._oldest_ms = self._gateway.clock() - max_age_ms
+        self.cursor, truncated = await self._in_thread(
+            lambda: find_begin(self._gateway, self._kind, self._arguments, cursor, self._oldest_ms)
+        )
+        await self._send_active(truncated)
+        async with watch_drain(self._door, self._wake.set) as is_draining:
+            while not is_draining():
+                try:
+                    await self._follow(is_draining)
+                except HeadraceError as exc:
+                    body = error_response(exc).body
+                    await self._send("events/error", {"error": _error(body)})
+                    await asyncio.sleep(_RETRY_S)
+
+    async def _in_thread(self, read: Callable[[], Any]) -> Any:
+        """Return what is read of the log.  Raises ToolRefused."""
+        try:
+            require_broker(self._gateway)
+            return await read_log(self._gateway, read)
+        except Refused as exc:
+            raise refused_by(exc.response) from exc
+        except HeadraceError as exc:
+            raise refused_by(error_response(exc)) from exc
+
+    async def _follow(self, is_draining: Callable[[], bool]) -> None:
+        """Send events until the gateway stops.  Raises HeadraceError, Gone."""
+        source = await self._read(
+            lambda: open_source(
+                self._gateway.log, self._gateway.settings.prefix, self._kind, self._arguments
+            )
+        )
+        loop, wake = asyncio.get_running_loop(), self._wake
+        heartbeat_s = self._door.settings.rtes_heartbeat_s
+
+        def wake_soon() -> None:
+            loop.call_soon_threadsafe(wake.set)
+
+        with self._door.tails.follow(list(source.topics), wake_soon) as tails:
+            while not is_draining():
+                wake.clear()
+                self._check_caller()
+                if not await self._send_newest(source, tails):
+                    await self._catch_up()
+                    continue
+                try:
+                    async with asyncio.timeout(heartbeat_s):
+                        await wake.wait()
+                except TimeoutError:
+                    await self._send("events/heartbeat", {"cursor": self.cursor})
+
+    async def _read(self, read: Callable[[], Any]) -> Any:
+        """Return what is read of the log, which no limit refuses: an open stream goes on."""
+        return await asyncio.get_running_loop().run_in_executor(self._gateway.log_reads, read)
+
+    def _check_caller(self) -> None:
+        """Raise Gone if the caller has lost its token, or a role."""
+        tokens, caller = self._gateway.tokens, get_caller()
+        if tokens is not None and caller is not None and not tokens.holds(caller):
+            raise Gone(f"the token of {caller.principal} is not valid any more")
+
+    async def _send_newest(self, source: Source, tails: list[Tail]) -> bool:
+        """Send what the tails have; return False if they do not have all that comes next."""
+        positions = positions_at(self._kind, source, self.cursor)
+        queues: dict[TopicPartition, deque[Record]] = {tp: deque() for tp in positions}
+        behind = {}
+        for tail in tails:
+            newest = tail.newest(positions)
+            if newest is None:
+                return False
+            for record in newest[0]:
+                queues[TopicPartition(record.topic, record.partition)].append(record)
+            behind.update(newest[1])
+        for record, place in merge(queues, behind):
+            positions[TopicPartition(record.topic, record.partition)] = place
+            await self._send_event(source, record, cursor_of(self._kind, source, positions))
+        self.cursor = cursor_of(self._kind, source, {**positions, **behind})
+        return True
+
+    async def _send_event(self, source: Source, record: Record, cursor: str) -> None:
+        """Send the event of a record, if it matches."""
+        topic = source.topics[record.topic]
+        position = f"{topic.name}/{record.partition}/{record.offset}"
+        with self._gateway.view.reader() as view:
+            data = self._kind.show(topic, record, position, self._arguments, view)
+        self.cursor = cursor
+        if data is not None:
+            event = event_json(self._kind, record, position, data)
+            await self._send("events/event", {**event, "cursor": cursor})
+
+    async def _catch_up(self) -> None:
+        """Read the log up to the end that it has now, and send what matches."""
+        has_more = True
+        while has_more:
+            async with self._door.tails.catching_up:
+                polled = await self._read(
+                    lambda: poll(
+                        self._gateway,
+                        self._kind,
+                        self._arguments,
+                        self.cursor,
+                        _PAGE,
+                        self._oldest_ms,
+                        with_cursors=True,
+                    )
+                )
+            if polled.truncated and self._oldest_ms is None:
+                await self._send_active(True)
+            for event in polled.events:
+                self.cursor = event["cursor"]
+                await self._send("events/event", event)
+            self.cursor, has_more = polled.cursor, polled.has_more
+        await asyncio.sleep(0)
+
+    async def _send_active(self, truncated: bool) -> None:
+        await self._send("events/active", {"cursor": self.cursor, "truncated": truncated})
+
+
+def _error(body: Any) -> Json:
+    detail = str(body.get("detail"))
+    return {
+        "code": types.INTERNAL_ERROR,
+        "message": detail,
+        "data": {"rule": body.get("rule"), "detail": detail},
+    }
+
+
+@asynccontextmanager
+async def watch_drain(door: Door, wake: Callable[[], None]) -> AsyncIterator[Callable[[], bool]]:
+    """Yield what says whether the gateway is stopping; `wake` is called when it begins to."""
+    loop = asyncio.get_running_loop()
+    with door.gateway.view.awaiting(_DRAINING) as draining:
+        draining.add_done_callback(lambda _: loop.call_soon_threadsafe(wake))
+        yield draining.done
+
+
+@contextmanager
+def take_room(door: Door) -> Iterator[None]:
+    """Count a stream while it is open.  Raises ToolRefused if there are as many as may be."""
+    limit = door.settings.gateway_max_streams
+    if door.tails.streams >= limit:
+        raise refused(503, f"{limit} streams are open", "service_unavailable")
+    with door.tails.count_stream():
+        yield
+
+
+async def stream_events(door: Door, params: StreamParams, send: Notifier) -> None:
+    """Send events as they come, until the client is gone or the gateway stops.  Raises MCPError."""
+    try:
+        kind, arguments = check_request(params.name, params.arguments or {})
+        with take_room(door):
+            stream = Stream(door, kind, arguments, send)
+            await stream.run(params.cursor, params.max_age_ms)
+    except ToolRefused as exc:
+        raise refusal_error(exc) from exc
+    except Gone as exc:
+        if exc.detail is not None:
+            error = {"code": FORBIDDEN, "message": exc.detail, "data": {"rule": "token_unknown"}}
+            await send("events/terminated", {"error": error})

@@ -1,0 +1,294 @@
+"""Tests of the methods that stay open: events as they come, and changes of tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from streams.access import Role
+from streams.doors.mcp.tails import Tail
+from streams.engine.log import NewTopic
+from streams.engine.memory import MemoryLog
+from streams.engine.records import Output, TopicPartition
+from streams.gateway.app import create_app
+from tests.unit.doors.mcp.bench import MODERN, Json, McpBench, mcp_bench
+from tests.unit.doors.mcp.test_tasks import message
+from tests.unit.protocols.sap.queries.stage import result, task
+
+URL = "http://localhost/mcp"
+FACTS: Json = {"topic": "sap.acks"}
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpBench]:
+    with mcp_bench(tmp_path_factory.mktemp("mcp"), rtes_heartbeat_s=1) as bench:
+        yield bench
+
+
+class Wire:
+    """An application, and what it sends to open requests; its transport does not wait for ends."""
+
+    def __init__(self, app: Any, headers: Json) -> None:
+        self._app, self._headers = app, headers
+
+    def _scope(self, method: str) -> Json:
+        names = {
+            **self._headers,
+            "host": "localhost",
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": MODERN,
+            "mcp-method": method,
+        }
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": "/mcp",
+            "raw_path": b"/mcp",
+            "query_string": b"",
+            "headers": [(name.encode(), str(value).encode()) for name, value in names.items()],
+            "client": ("127.0.0.1", 1),
+            "server": ("localhost", 80),
+        }
+
+    async def open(self, method: str, params: Json) -> AsyncIterator[Json]:
+        """Yield the messages of the answer; the client goes when the iterator is closed."""
+        chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
+        unread = [{"type": "http.request", "body": message(method, params), "more_body": False}]
+        gone = asyncio.Event()
+
+        async def receive() -> Any:
+            if unread:
+                return unread.pop()
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(part: Any) -> None:
+            chunks.put_nowait(part.get("body") or b"")
+            if part["type"] == "http.response.body" and not part.get("more_body"):
+                chunks.put_nowait(None)
+
+        answering = asyncio.create_task(self._app(self._scope(method), receive, send))
+        text = b""
+        try:
+            while (chunk := await chunks.get()) is not None:
+                text += chunk
+                while b"\r\n\r\n" in text:
+                    frame, _, text = text.partition(b"\r\n\r\n")
+                    if b"data: " in frame:
+                        yield json.loads(frame.partition(b"data: ")[2])
+            if text.startswith(b"{"):
+                yield json.loads(text)
+        finally:
+            gone.set()
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+
+
+def serve(bench: McpBench, work: Callable[[Wire], Any], token: str | None = None) -> Any:
+    async def run() -> Any:
+        inner = bench.bench
+        app = create_app(inner.settings, inner.bench.log, inner.view, clock=lambda: inner.bench.now)
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        async with app.router.lifespan_context(app):
+            async with asyncio.timeout(60):
+                return await work(Wire(app, headers))
+
+    return asyncio.run(run())
+
+
+async def call(wire: Wire, topic: str, envelope: Json, wait: str = "verdict") -> Json:
+    arguments = {"topic": topic, "envelope": envelope, "wait": wait, "wait_s": 30}
+    params = {"name": "send", "arguments": arguments}
+    wire._headers["mcp-name"] = "send"
+    try:
+        async for answer in wire.open("tools/call", params):
+            if "id" in answer:
+                outcome: Json = answer["result"]
+                return outcome
+    finally:
+        del wire._headers["mcp-name"]
+    raise AssertionError("no answer")
+
+
+async def next_of(stream: AsyncIterator[Json], name: str) -> Json:
+    async for each in stream:
+        if each.get("method") == f"notifications/{name}":
+            params: Json = each["params"]
+            assert params["_meta"][SUBSCRIPTION] == 1
+            return params
+        assert each.get("method") == "notifications/events/heartbeat", each
+    raise AssertionError("the stream has ended")
+
+
+def test_events_come_as_they_happen_and_go_on_after_a_cursor(bench: McpBench) -> None:
+    first, second, third = (task(number) for number in (11, 12, 13))
+
+    async def work(wire: Wire) -> None:
+        params: Json = {"name": "fact", "arguments": FACTS}
+        stream = wire.open("events/stream", params)
+        active = await next_of(stream, "events/active")
+        assert active["truncated"] is False
+        await call(wire, "sap.tasks", first)
+        event = await next_of(stream, "events/event")
+        assert event["name"] == "fact"
+        assert event["data"]["value"]["taskId"] == first["taskId"]
+        await call(wire, "sap.tasks", second)
+        later = await next_of(stream, "events/event")
+        assert later["data"]["value"]["taskId"] == second["taskId"]
+        await stream.aclose()  # type: ignore[attr-defined]
+        await call(wire, "sap.tasks", third)
+        again = wire.open("events/stream", {**params, "cursor": event["cursor"]})
+        assert (await next_of(again, "events/active"))["cursor"] == event["cursor"]
+        seen = [await next_of(again, "events/event") for _ in range(2)]
+        ids = {each["data"]["value"]["taskId"] for each in seen}
+        assert ids == {second["taskId"], third["taskId"]}
+        assert later["eventId"] in [each["eventId"] for each in seen]
+        await again.aclose()  # type: ignore[attr-defined]
+
+    serve(bench, work)
+
+
+def test_a_quiet_stream_has_heartbeats_with_its_cursor(bench: McpBench) -> None:
+    async def work(wire: Wire) -> None:
+        stream = wire.open("events/stream", {"name": "fact", "arguments": FACTS})
+        active = await next_of(stream, "events/active")
+        async for each in stream:
+            assert each["method"] == "notifications/events/heartbeat"
+            assert each["params"]["cursor"] == active["cursor"]
+            break
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    serve(bench, work)
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"name": "none"}, "event_unknown"),
+        ({"name": "fact", "arguments": {"topics": "x"}}, "event_arguments"),
+        ({"name": "fact", "arguments": FACTS, "cursor": "c1.x"}, "event_cursor"),
+    ],
+)
+def test_a_stream_that_cannot_begin(bench: McpBench, params: Json, rule: str) -> None:
+    async def work(wire: Wire) -> Json:
+        async for each in wire.open("events/stream", params):
+            return each
+        raise AssertionError("no answer")
+
+    assert serve(bench, work)["error"]["data"]["rule"] == rule
+
+
+def test_a_stream_ends_when_the_gateway_stops(bench: McpBench) -> None:
+    view: Any = bench.bench.view
+
+    async def work(wire: Wire) -> list[Json]:
+        stream = wire.open("events/stream", {"name": "fact", "arguments": FACTS})
+        await next_of(stream, "events/active")
+        view.drain()
+        return [each async for each in stream if each.get("method", "")[-9:] != "heartbeat"]
+
+    if hasattr(view, "drain"):
+        (last,) = serve(bench, work)
+        assert last["result"]["resultType"] == "complete"
+
+
+def test_tasks_and_resources_are_listened_to(tmp_path: Any) -> None:
+    envelope = task(21)
+    uri = f"headrace://node/sap%3Atask%3A{envelope['taskId']}"
+
+    async def work(wire: Wire) -> list[Json]:
+        created = await call(wire, "sap.tasks", envelope, "outcome")
+        wishes = {
+            "taskIds": [created["taskId"], "t1.s.none.x"],
+            "resourceSubscriptions": [uri, "headrace://topics"],
+            "toolsListChanged": True,
+        }
+        stream = wire.open("subscriptions/listen", {"notifications": wishes})
+        first = await next_of(stream, "subscriptions/acknowledged")
+        honoured = {"taskIds": [created["taskId"]], "resourceSubscriptions": [uri]}
+        assert first["notifications"] == honoured
+        assert (await next_of(stream, "tasks"))["status"] == "working"
+        await call(wire, "sap.results", result(envelope))
+        messages, is_done, is_updated = [], False, False
+        async for each in stream:
+            messages.append(each)
+            is_done = is_done or each["params"].get("status") == "completed"
+            is_updated = is_updated or each["method"] == "notifications/resources/updated"
+            if is_done and is_updated:
+                break
+        await stream.aclose()  # type: ignore[attr-defined]
+        return messages
+
+    with mcp_bench(tmp_path, mcp_task_after_ms=0) as bench:
+        messages = serve(bench, work)
+    (done,) = (each["params"] for each in messages if each["params"].get("status") == "completed")
+    assert done["result"]["structuredContent"]["state"] == "SUCCEEDED"
+    updated = [each for each in messages if each["method"] == "notifications/resources/updated"]
+    assert {each["params"]["uri"] for each in updated} == {uri}
+
+
+def test_who_loses_its_token_is_told(tmp_path: Any) -> None:
+    with mcp_bench(tmp_path, with_tokens=True, rtes_heartbeat_s=1) as bench:
+        token = bench.new_token(Role.READER)
+
+        async def work(wire: Wire) -> list[Json]:
+            stream = wire.open("events/stream", {"name": "fact", "arguments": FACTS})
+            await next_of(stream, "events/active")
+            (tmp_path / "tokens.jsonl").write_text("")
+            return [each async for each in stream]
+
+        *_, notice, last = serve(bench, work, token)
+        assert notice["method"] == "notifications/events/terminated"
+        assert notice["params"]["error"]["code"] == -32012
+        assert last["result"]["resultType"] == "complete"
+
+
+def test_a_principal_has_so_many_streams(tmp_path: Any) -> None:
+    with mcp_bench(tmp_path, with_tokens=True, gateway_principal_streams=1) as bench:
+        token = bench.new_token(Role.READER)
+
+        async def work(wire: Wire) -> Json:
+            stream = wire.open("events/stream", {"name": "fact", "arguments": FACTS})
+            await next_of(stream, "events/active")
+            async for each in wire.open("events/stream", {"name": "fact", "arguments": FACTS}):
+                return each
+            raise AssertionError("no answer")
+
+        refused = serve(bench, work, token)
+        assert (refused["status"], refused["rule"]) == (429, "too_many_requests")
+
+
+def test_a_tail_keeps_the_newest_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.doors.mcp.tails.MOST_RECORDS", 3)
+    log, tp = MemoryLog(lambda: 0), TopicPartition("t", 0)
+    log.create([NewTopic("t", 1, {})])
+    grown = threading.Event()
+    tail = Tail(log, "t")
+    tail.add(grown.set)
+    try:
+        deadline = time.monotonic() + 20
+        while tail.newest({tp: 0}) is None and time.monotonic() < deadline:
+            grown.wait(0.1)
+        for n in range(5):
+            log.append([Output("t", b"k", str(n).encode())])
+        while tail.newest({tp: 1}) is not None:  # until it has dropped the first two
+            assert time.monotonic() < deadline
+            grown.wait(0.1)
+        newest = tail.newest({tp: 3})
+        assert newest is not None
+        assert [record.offset for record in newest[0]] == [3, 4]
+        assert newest[1] == {tp: 5}
+        assert tail.remove(grown.set)
+    finally:
+        tail.stop()
