@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -49,9 +50,9 @@ class Gateway:
     )
     sends: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "send"))
     in_flight: int = 0
-    reading_log: int = 0
 
     def __post_init__(self) -> None:
+        self.log_readers: Counter[str | None] = Counter()  # by principal
         self.bodies = BodyMemory(self.settings.gateway_bodies_mib << 20)
         self.started_ms = self.clock()
         self.process = ProcessState(

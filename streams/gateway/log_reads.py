@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from streams.api.problems import problem
 from streams.api.route import Refused
+from streams.gateway.caller import get_caller
 from streams.gateway.context import Gateway
 from streams.gateway.limits import MAX_LOG_READS
 
@@ -15,12 +16,20 @@ T = TypeVar("T")
 
 
 async def read_log(gateway: Gateway, read: Callable[[], T]) -> T:
-    """Return what is read in a thread, which may wait for Kafka.  Raises Refused."""
-    if gateway.reading_log >= MAX_LOG_READS:
-        detail = f"{MAX_LOG_READS} requests read the log; ask again"
+    """Return what is read in a thread, which may wait for Kafka.
+
+    Raises Refused if too many read already; one principal has half of the places.
+    """
+    caller, active = get_caller(), gateway.log_readers
+    name = None if caller is None else caller.principal
+    limit = MAX_LOG_READS if name is None else MAX_LOG_READS // 2
+    if active.total() >= MAX_LOG_READS or active[name] >= limit:
+        detail = f"{active.total()} requests read the log, {active[name]} of this caller; ask again"
         raise Refused(problem(503, detail, "service_unavailable"))
-    gateway.reading_log += 1
+    active[name] += 1
     try:
         return await asyncio.get_running_loop().run_in_executor(gateway.log_reads, read)
     finally:
-        gateway.reading_log -= 1
+        active[name] -= 1
+        if not active[name]:
+            del active[name]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from streams.api.route import Refused
 from streams.engine.records import Record
+from streams.gateway import log_reads
 from streams.gateway.limits import MAX_LOG_READS, THREADS
 from streams.log import records
 from tests.unit.envelopes import idea
@@ -59,3 +66,27 @@ def test_places_are_free_again_afterwards(gateway: GatewayBench) -> None:
     for _ in range(2):
         answers = gateway.ask_all([("GET", path, {})] * MAX_LOG_READS)
         assert {answer.status_code for answer in answers} == {200}
+
+
+def test_one_principal_has_half_of_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway: Any = SimpleNamespace(log_readers=Counter(), log_reads=ThreadPoolExecutor(1))
+    done = threading.Event()
+
+    async def ask_as(principal: str, count: int) -> list[asyncio.Task[bool]]:
+        monkeypatch.setattr(log_reads, "get_caller", lambda: SimpleNamespace(principal=principal))
+        reads = [
+            asyncio.create_task(log_reads.read_log(gateway, lambda: done.wait(30)))
+            for _ in range(count)
+        ]
+        await asyncio.sleep(0)  # each has taken its place, or was refused
+        return reads
+
+    async def run() -> list[int]:
+        tasks = [await ask_as(name, MAX_LOG_READS) for name in ("mallory", "kim", "lee")]
+        done.set()
+        answers = [await asyncio.gather(*each, return_exceptions=True) for each in tasks]
+        assert {type(a) for each in answers for a in each} == {bool, Refused}
+        return [each.count(True) for each in answers]
+
+    assert asyncio.run(run()) == [MAX_LOG_READS // 2, MAX_LOG_READS // 2, 0]
+    assert not gateway.log_readers
