@@ -1,4 +1,5 @@
 # setup     .venv in this checkout, with everything in it
+# native    compile the codec, which `setup` does where cargo is
 # demo      set up, then run the main job
 # test      the quick tests, in ten minutes      test-all  every test, in an hour (TIER=chaos: one tier)
 # check     lint, types, layers, docs            bench     headrace beside its peers
@@ -18,6 +19,7 @@ BIN := .venv/bin
 PYTHON ?= $(shell for python in "$$($(BIN)/python -c '$(BASE)' 2>/dev/null)" \
 	python3.13 python3.12 python3.11 python3; do \
 	"$$python" -c '$(RUNS)' >/dev/null 2>&1 && echo "$$python" && break; done)
+NATIVE := native/build.sh native/Cargo.toml native/crates.lock $(wildcard native/src/*.rs)
 PEERS := .venv/peers
 READY := .venv/.ready
 CHECKED := headrace schemas topology streams tests $(wildcard bench)
@@ -26,14 +28,14 @@ PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: setup demo test test-all check audit bench bench-console coverage browser console console-check console-pictures lock clean
+.PHONY: setup native demo test test-all check audit bench bench-console coverage browser console console-check console-pictures lock clean
 ifneq ($(shell $(BIN)/python -c '$(WHICH)' 2>/dev/null),$(shell $(PYTHON) -c '$(WHICH)' 2>/dev/null))
 .PHONY: $(READY)
 endif
 
 setup: $(READY)
 
-$(READY): pyproject.toml requirements-dev.txt
+$(READY): pyproject.toml requirements-dev.txt $(NATIVE)
 	@test -n "$(PYTHON)" || { \
 		echo "Python 3.11 or later, with venv, is needed: install it, or name one with PYTHON="; exit 1; }
 	@test "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$($(PYTHON) -c '$(WHICH)')" || \
@@ -42,7 +44,11 @@ $(READY): pyproject.toml requirements-dev.txt
 		--require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --editable .
+	@sh native/build.sh .venv
 	@touch $@
+
+native: setup
+	@sh native/build.sh .venv
 
 demo: setup
 	@$(BIN)/headrace demo
@@ -127,6 +133,7 @@ lock:
 		--output-file requirements-build.txt pyproject.toml
 	echo pip-audit | $(PIP_COMPILE) --allow-unsafe --output-file requirements-audit.txt -
 	$(PIP_COMPILE) --output-file bench/peers.txt pyproject.toml bench/peers.in
+	sh native/lock.sh
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

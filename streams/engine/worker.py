@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from schemas import native
 from streams.engine import crash_points, faust_host
 from streams.engine.certificates import check_trust
 from streams.engine.clock import WorkerClock, wall_ms
@@ -59,6 +60,7 @@ def run_worker(
     NotCoPartitioned, TooManyDeadLetters, SchemasMismatch.
     """
     logging.getLogger("streams").setLevel(settings.log_level.upper())
+    log.info("codec: %s", native.describe())
     if settings.crash_at:
         crash_points.install(settings.crash_at)
     with use_registry(settings) as ids:

@@ -247,6 +247,12 @@ class ServiceSettings:
     broker_port: int = number(
         "BROKER_PORT", 19640, "port of the local broker; if 0 or in use, a free one", 0, 65535
     )
+    native: str = setting(
+        "NATIVE",
+        "on",
+        "whether the compiled codec encodes and decodes records where it is installed, or Python",
+        choices=("on", "off"),
+    )
     view_set_aside: str = setting(
         "VIEW_SET_ASIDE",
         "",

@@ -23,7 +23,9 @@ EXTRA_MODULES = {
     "watch": {"streams/cli/watch/app.py", "streams/cli/watch/widgets.py"},
 }
 """The modules that may import what only that extra installs."""
-OWN = {*PACKAGES, *sys.stdlib_module_names}
+NATIVE = "headrace_native"
+"""The compiled codec, which is built from `native/` where that is possible."""
+OWN = {*PACKAGES, NATIVE, *sys.stdlib_module_names}
 INSTALLED = packages_distributions()
 """top-level module -> the distributions that it comes from."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, metadata, requires
 
@@ -10,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.data.test_requirements import EXTRAS, FILES, pins
+from tests.data.test_requirements import EXTRAS, FILES, ROOT, pins
 
 ALLOWED = {
     "0BSD",
@@ -76,3 +79,30 @@ def test_every_requirement_may_be_used(name: str) -> None:
         assert not marker.evaluate(), f"{name} is not installed"
         return
     assert names <= ALLOWED, f"{name}: {names}"
+
+
+NATIVE = ROOT / "native"
+OF_CRATES = ALLOWED | {"Apache-2.0 WITH LLVM-exception", "Unicode-3.0"}
+
+
+def test_every_crate_of_the_codec_may_be_used() -> None:
+    """Of each licence that an expression requires, one alternative is allowed."""
+    if shutil.which("cargo") is None or not (NATIVE / "Cargo.lock").exists():
+        pytest.skip("the codec is not built here: cargo knows no licences")
+    host = re.search(r"host: (\S+)", _run("rustc", "-vV").stdout)
+    assert host
+    options = ("--format-version=1", "--locked", "--offline", f"--filter-platform={host[1]}")
+    ran = _run("cargo", "metadata", *options)
+    if ran.returncode != 0:
+        pytest.skip("the crates are not on this machine")
+    crates = {each["name"]: each["license"] for each in json.loads(ran.stdout)["packages"]}
+    assert {"pyo3", "serde_json"} <= crates.keys()
+    for name, expression in crates.items():
+        for required in expression.split(" AND "):
+            assert OF_CRATES & set(re.split(" OR |/", required.strip("()"))), name
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=NATIVE, capture_output=True, text=True, timeout=60, check=False
+    )

@@ -12,6 +12,7 @@ from streams.settings import Settings
 __all__ = ["CHECKS", "Check", "Level", "examine"]
 
 CHECKS: tuple[Callable[[Settings], Iterator[Check]], ...] = (
+    machine.codec,
     machine.tools,
     machine.ports,
     machine.disk,

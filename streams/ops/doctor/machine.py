@@ -1,4 +1,4 @@
-"""Checks of the machine: Java, Maven and Docker for a local broker, ports, the disk."""
+"""Checks of the machine: the codec, what a local broker needs, ports, the disk."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+from schemas import native
 from streams.errors import ExtraMissing, SettingsError
 from streams.ops.broker import kafka_distribution
 from streams.ops.broker.home import Home
@@ -23,6 +24,15 @@ MIN_FREE = 256 * MIB
 ENOUGH_FREE = 2048 * MIB
 _DOCKER_LIMIT_S = 20
 Which = Callable[[str], str | None]
+
+
+def codec(settings: Settings) -> Iterator[Check]:
+    """Say which codec is in use; Python's is a third as fast, and right all the same."""
+    if native.is_outdated():
+        advice = "Install the one of this version: `make native` in a checkout."
+        yield warn("codec", native.describe(), advice)
+    else:
+        yield ok("codec", native.describe())
 
 
 def tools(settings: Settings, which: Which = shutil.which) -> Iterator[Check]:

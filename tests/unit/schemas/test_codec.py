@@ -28,6 +28,7 @@ from tests.unit.schemas.strategies import values
 PACKET = "headrace.apc.ApcPacket"
 EVENT = "headrace.apc.ApcEvent"
 RECORDS = CATALOGUE.records()
+pytestmark = pytest.mark.usefixtures("each_codec")
 
 
 def example(name: str = "idea") -> dict[str, Any]:

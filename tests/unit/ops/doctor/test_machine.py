@@ -7,9 +7,11 @@ import socket
 from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from schemas import native
 from streams.engine.store import DirectoryLock
 from streams.engine.worker import worker_directory
 from streams.errors import SettingsError
@@ -51,6 +53,23 @@ def program(folder: Path, name: str, text: str) -> str:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return str(path)
+
+
+def test_the_codec_in_use_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(native.VARIABLE, "off")
+    (check,) = machine.codec(settings)
+    assert (check.level, check.said) == (Level.OK, "Python (HEADRACE_NATIVE is off)")
+
+
+def test_a_codec_of_another_version_is_a_warning(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(native.VARIABLE, raising=False)
+    monkeypatch.setattr(native, "headrace_native", SimpleNamespace(VERSION="0.9.0"))
+    (check,) = machine.codec(settings)
+    assert check.level is Level.WARN
+    assert "0.9.0, not" in check.said
+    assert "make native" in check.advice
 
 
 def test_without_any_tool_no_local_broker_can_run(settings: Settings) -> None:
