@@ -6,12 +6,13 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 
 import pytest
 from packaging.utils import canonicalize_name
 
-from tests.data.test_imports import PACKAGES, TREES
+from tests.data.test_imports import MODULES, PACKAGES, tree_of
 from tests.data.test_requirements import EXTRAS, PROJECT, ROOT, names
 
 BASE = names(PROJECT["dependencies"])
@@ -42,17 +43,15 @@ def imported(tree: ast.AST) -> Iterator[str]:
                 yield name.partition(".")[0]
 
 
+@cache
 def foreign(name: str) -> set[str]:
     """Return the distributions that a module of the product imports."""
-    modules = set(imported(TREES[name])) - OWN
+    modules = set(imported(tree_of(name))) - OWN
     return {canonicalize_name(each) for one in modules for each in INSTALLED.get(one, (one,))}
 
 
-IMPORTS = {name: foreign(name) for name in TREES}
-
-
 def test_every_dependency_is_imported_or_has_a_reason() -> None:
-    unused = BASE - set().union(*IMPORTS.values())
+    unused = BASE - set().union(*map(foreign, MODULES))
     assert unused == set(NOT_IMPORTED)
 
 
@@ -60,15 +59,15 @@ def test_every_import_is_declared() -> None:
     """What an extra installs is imported by that extra's modules alone."""
     allowed = {
         name: BASE.union(*(EXTRAS[extra] for extra, of in EXTRA_MODULES.items() if name in of))
-        for name in TREES
+        for name in MODULES
     }
-    undeclared = {name: imports - allowed[name] for name, imports in IMPORTS.items()}
+    undeclared = {name: foreign(name) - allowed[name] for name in MODULES}
     assert {name: imports for name, imports in undeclared.items() if imports} == {}
 
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS))
 def test_every_package_of_an_extra_is_imported_by_its_modules(extra: str) -> None:
-    used = set().union(*(IMPORTS[name] for name in EXTRA_MODULES[extra]))
+    used = set().union(*(foreign(name) for name in EXTRA_MODULES[extra]))
     assert EXTRAS[extra] <= used
     assert not EXTRAS[extra] & BASE
 

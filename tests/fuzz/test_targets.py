@@ -24,6 +24,8 @@ RUNS = {
     "processors": 20_000,
     "scenario": 1_500,
 }
+LONG = {"jsonrpc", "scenario"}
+"""They take half the time of all; quick runs have `test_jsonrpc`, and `play` over all scenarios."""
 BY_A_SHELL = ("sh", "-c", '"$@"; exit $?', "sh")
 """libFuzzer holds against its limit what the process that starts it has had of memory, too."""
 _DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
@@ -32,7 +34,10 @@ _DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
 @pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this platform"
 )
-@pytest.mark.parametrize("target", RUNS)
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in RUNS],
+)
 def test_nothing_but_coded_errors(target: str, tmp_path: Path) -> None:
     artifacts = f"-artifact_prefix={tmp_path}/"
     run_count = example_count(RUNS[target])
