@@ -20,8 +20,8 @@ def command(ctx: click.Context) -> None:
     """Check the requirements of headrace, and say what to do about problems.
 
     Checks the codec, Java, Maven and Docker, ports, the state directory, the broker and its
-    version, topics and their settings, the schema registry, tokens.  Changes nothing.  Exits with 1 when a check
-    fails; warnings are not failures.
+    version, topics and their settings, the schema registry, tokens.  Changes nothing.  Exits with
+    1 when a check fails; warnings are not failures.
 
     \b
     Example:
