@@ -75,6 +75,13 @@ def is_flag(value: Any) -> Violation:
     return None if isinstance(value, bool) else ("schema_invalid", "a boolean")
 
 
+def is_text_list(value: Any) -> Violation:
+    """Check a list of strings."""
+    if not isinstance(value, list):
+        return "schema_invalid", "a list of strings"
+    return next((wrong for each in value if (wrong := is_text(each))), None)
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

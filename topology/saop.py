@@ -123,7 +123,7 @@ SAOP_TASK_SIGNALS = Topic(
     "headrace.saop.SaopTaskSignal",
     key="task_id",
     key_of=member("task_id"),
-    meaning="tasks that failed too often or were rewound, for the detectors",
+    meaning="tasks that began, failed too often or were rewound, for the detectors",
     max_bytes=2 * LONG_BYTES,
 )
 
@@ -203,6 +203,7 @@ SAOP_PROCESSOR = ProcessorDeclaration(
         SAOP_LOG,
         SAOP_ESCALATIONS,
         LINEAGE_EDGES,
+        RTES_RAW,
         SAOP_TURNS_DLQ,
         SAOP_TASK_SIGNALS_DLQ,
     ),

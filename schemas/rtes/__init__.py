@@ -3,6 +3,7 @@
 from schemas.parsing import ParseError
 from schemas.rtes.forms import content_hash, drop_unknown, event_json
 from schemas.rtes.models import (
+    EscalationRaised,
     Event,
     Payload,
     SandboxPulse,
@@ -15,6 +16,7 @@ from schemas.rtes.validate import MAX_ERRORS, validate_event, validate_payload
 
 __all__ = [
     "MAX_ERRORS",
+    "EscalationRaised",
     "Event",
     "ParseError",
     "Payload",

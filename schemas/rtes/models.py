@@ -23,6 +23,7 @@ from schemas.members import (
     is_id,
     is_open_object,
     is_text,
+    is_text_list,
     is_turn_index,
     number_checks,
 )
@@ -33,7 +34,7 @@ from schemas.rtes.event_type import NAMESPACE, EventPayload, EventType
 
 AgentId = Literal["researcher", "architect", "developer", "reviewer"]
 ToolStatus = Literal["success", "failure", "timeout"]
-Origin = Literal["apc", "asap", "sap", "summit"]
+Origin = Literal["apc", "asap", "sap", "summit", "saop"]
 
 MAX_CALL_ID = 1024
 """Maximum characters of a call_id, for Summit joins the ids of a run and of its call, escaped."""
@@ -116,6 +117,20 @@ class SandboxPulse(EventPayload):
     timestamp: Timestamp
 
 
+class EscalationRaised(EventPayload):
+    """Made by the service only: a detector found an agent or a task that needs attention."""
+
+    type: Literal["ESCALATION_RAISED"]
+    task_id: ShortText
+    agent_id: AgentId | None = None
+    turn_index: Natural | None = None
+    detector: Text
+    rules: list[Text]
+    outcome: Text
+    figures: OpenObject
+    timestamp: Timestamp
+
+
 _is_call_id = id_check(MAX_CALL_ID)
 _STATUS = choice_check("status_unknown", ("success", "failure", "timeout"))
 _DURATION, _AVRO_DURATION = number_checks(
@@ -164,6 +179,17 @@ EVENT_TYPES = (
         SandboxPulse,
         Member("line", is_text),
         Member("masked", is_flag),
+        _TIME,
+    ),
+    event_type(
+        EscalationRaised,
+        Member("task_id", is_id),
+        Member("agent_id", AGENT, required=False),
+        Member("turn_index", is_turn_index, required=False),
+        Member("detector", is_text),
+        Member("rules", is_text_list),
+        Member("outcome", is_text),
+        Member("figures", is_open_object),
         _TIME,
     ),
 )

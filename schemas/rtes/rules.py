@@ -16,7 +16,7 @@ SCHEMA_INVALID = Rule(
 TEXT_INVALID = Rule("text_invalid", "a string has a lone surrogate", Stage.SCHEMA, Where.BOTH)
 EVENT_ID_INVALID = Rule("event_id_invalid", "event_id is not a UUID", Stage.SCHEMA, Where.BOTH)
 EVENT_TYPE_UNKNOWN = Rule(
-    "event_type_unknown", "payload.type is none of the five", Stage.SCHEMA, Where.BOTH
+    "event_type_unknown", "payload.type is no type of event", Stage.SCHEMA, Where.BOTH
 )
 AGENT_UNKNOWN = Rule(
     "agent_unknown", "agent_id or role is none of the four agents", Stage.SCHEMA, Where.BOTH

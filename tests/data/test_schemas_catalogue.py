@@ -114,6 +114,11 @@ PINNED = {
     1_000_000_092: ("headrace.sap.SapLearningSignal", 2, "9f6f04d4c6dd75cc"),
     1_000_000_093: ("headrace.sap.SapPlaybook", 2, "4ce9e73abb0c6abe"),
     1_000_000_094: ("headrace.sap.SapLearningBest", 2, "d2b9ae931f201143"),
+    1_000_000_095: ("headrace.rtes.RtesEvent", 2, "3ad0410222570d72"),
+    1_000_000_096: ("headrace.rtes.RtesRecord", 2, "9888feafbf2e087f"),
+    1_000_000_097: ("headrace.saop.SaopTask", 2, "ea23fc325a42d314"),
+    1_000_000_098: ("headrace.saop.SaopTaskSignal", 2, "e1940db65b120584"),
+    1_000_000_099: ("headrace.saop.SaopTurnHead", 2, "ea804effa0371883"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

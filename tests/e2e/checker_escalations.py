@@ -1,5 +1,5 @@
 """What is escalated of agents and tasks, told anew from turns and events: each exactly once, with
-all its figures; and the signals on tasks that failed too often.
+all its figures; the event of each; and the signals on tasks that began or failed too often.
 
 Detectors begin anew when a task is turned back, and where that falls among its turns is written
 nowhere.  So of a task that never was, escalations are exactly those of its turns; of another they
@@ -61,8 +61,11 @@ def check(source: Source) -> list[str]:
     escalated = values_of(source, SAOP_ESCALATIONS)
     of_tasks = [one for one in escalated if one["detector"] == "failures"]
     expected = dict(_of_signal(record, signal) for record, signal in failures)
+    events = values_of(source, RTES_EVENTS)
     return [
-        *_signals(values_of(source, RTES_EVENTS), [signal for _, signal in failures]),
+        *_signals(events, [signal for _, signal in failures]),
+        *_begun(events, signals),
+        *_raised(events, escalated, signals),
         *repeated("escalation", (one["escalation_id"] for one in escalated)),
         *differences("escalation", {one["escalation_id"]: one for one in of_tasks}, expected),
         *_of_agents(values_of(source, SAOP_LOG), escalated, turned_back),
@@ -91,6 +94,37 @@ def _signals(events: Sequence[Json], signals: Sequence[Json]) -> Iterator[str]:
     yield from repeated("signal of failures", heard)
     yield from differences("signal of failures", dict(zip(heard, signals, strict=True)), expected)
     yield from differences("flag", dict.fromkeys(flagged), dict.fromkeys(expected))
+
+
+def _begun(events: Sequence[Json], signals: Sequence[Json]) -> Iterator[str]:
+    """The first transition of each task in a session has its signal, and no other has."""
+    rows = Fold(events).rows.values()
+    expected = Counter(_place(row) for row in rows if row["origin"] is None)
+    there = Counter(_place(signal) for signal in signals if signal["kind"] == "begun")
+    return differences("signal of a begun task", there, expected)
+
+
+def _place(json: Json) -> tuple[str, str, int]:
+    return json["session_id"], json["task_id"], json["first_sequence"]
+
+
+def _raised(
+    events: Sequence[Json], escalated: Sequence[Json], signals: Sequence[Json]
+) -> Iterator[str]:
+    """Each escalation has one event, in the session of its task or in one with the task's id."""
+    raised = [event for event in events if event["payload"]["type"] == "ESCALATION_RAISED"]
+    heard = [(one["event_id"], *_about(one["payload"])) for one in raised if one["origin"]]
+    expected = [(one["escalation_id"], *_about(one)) for one in escalated]
+    yield from differences("event of an escalation", Counter(heard), Counter(expected))
+    begun = {(one["session_id"], one["task_id"]) for one in signals if one["kind"] == "begun"}
+    for event in raised:
+        session_id, task_id = event["session_id"], event["task_id"]
+        if session_id != task_id and (session_id, task_id) not in begun:
+            yield f"escalation {event['event_id']} is in session {session_id}"
+
+
+def _about(json: Json) -> tuple[str, str, str]:
+    return json["task_id"], json["detector"], json["outcome"]
 
 
 def _of_signal(record: Record, signal: Json) -> tuple[str, Json]:

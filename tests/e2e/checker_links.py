@@ -26,6 +26,8 @@ class _Session:
         kind = payload["type"]
         if kind == "TASK_TRANSITION":
             return self._moved(event)
+        if kind == "ESCALATION_RAISED":
+            return str(payload["task_id"])
         if event["origin"] is not None:
             return None
         link = next(iter(self._active)) if len(self._active) == 1 else None

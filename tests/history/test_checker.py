@@ -196,6 +196,14 @@ def _steeper(signal: Any) -> None:
     signal["confidences"][-1] -= 0.01
 
 
+def _raised(event: Any) -> bool:
+    return bool(event["payload"][0] == "headrace.rtes.EscalationRaised")
+
+
+def _other_detector(event: Any) -> None:
+    event["payload"][1]["detector"] = "gaze"
+
+
 def _rewound(thought: Any) -> bool:
     return thought["rewind_id"] is not None
 
@@ -324,6 +332,18 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
         "the signal of failures is gone",
         SAOP_TASK_SIGNALS,
         without(_failures, SAOP_TASK_SIGNALS),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "the signal of a begun task is gone",
+        SAOP_TASK_SIGNALS,
+        without(lambda signal: signal["kind"] == "begun", SAOP_TASK_SIGNALS),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "the event of an escalation is another",
+        RTES_EVENTS,
+        changed(_raised, RTES_EVENTS, _other_detector),
         frozenset({Anomaly.OUTPUT}),
     ),
     (

@@ -1,4 +1,4 @@
-"""A sixth type of RTES events is a record and a row in each of two lists; none may be left out."""
+"""A new type of RTES events is a record and a row in each of two lists; none may be left out."""
 
 from __future__ import annotations
 

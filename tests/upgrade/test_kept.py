@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import shutil
@@ -56,4 +57,9 @@ def test_this_version_goes_on_as_if_it_had_been_there_from_the_beginning(
         rows = rest_of(scenario, history)
         scenario.close()
     assert "is rebuilt from its changelog" not in caplog.text
-    assert rows == whole(history, tmp_path / "alone", monkeypatch)
+    assert comparable(rows) == comparable(whole(history, tmp_path / "alone", monkeypatch))
+
+
+def comparable(rows: object) -> object:
+    """Leave out positions in `rtes.raw`, where earlier versions have no events of escalations."""
+    return json.loads(re.sub(r"rtes\.raw/\d+/\d+", "rtes.raw", json.dumps(rows)))

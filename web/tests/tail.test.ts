@@ -52,6 +52,28 @@ test("chunks of a thought join into one row", () => {
   expect(rows[0]).toMatchObject({ chunks: ["I should ", "read."], final: true });
 });
 
+test("an escalation is a row, and ends the run of pulses before it", () => {
+  const tail = new Tail();
+  tail.add(record(1, pulse("$ pytest")));
+  tail.add(
+    record(2, {
+      type: "ESCALATION_RAISED",
+      task_id: "t",
+      agent_id: "developer",
+      turn_index: 4,
+      detector: "repetition",
+      rules: ["observation_repeated"],
+      outcome: "strategy_pivot",
+      figures: { run_length: 3 },
+      timestamp,
+    }),
+  );
+  tail.add(record(3, pulse("$ pytest")));
+  const rows = tail.listRows();
+  expect(rows.map((row) => row.kind)).toEqual(["pulse", "escalation", "pulse"]);
+  expect(rows[1]).toMatchObject({ agent: "developer", turn: 4, outcome: "strategy_pivot" });
+});
+
 test("a completion fills the row of its invocation", () => {
   const tail = new Tail();
   const call = { call_id: "c", tool: "shell", timestamp };

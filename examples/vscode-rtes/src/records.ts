@@ -36,7 +36,22 @@ export interface SandboxPulse {
   masked: boolean;
 }
 
-export type Payload = ThoughtStream | ToolInvoked | ToolCompleted | TaskTransition | SandboxPulse;
+export interface EscalationRaised {
+  type: "ESCALATION_RAISED";
+  task_id: string;
+  agent_id?: string;
+  turn_index?: number;
+  rules: string[];
+  outcome: string;
+}
+
+export type Payload =
+  | ThoughtStream
+  | ToolInvoked
+  | ToolCompleted
+  | TaskTransition
+  | SandboxPulse
+  | EscalationRaised;
 
 /** A type that this program does not know: later versions of the service may send more. */
 export interface OtherPayload {

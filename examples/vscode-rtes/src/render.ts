@@ -28,6 +28,8 @@ export class Renderer {
         return [`task ${payload.task_id}: ${payload.from_state} → ${payload.to_state}`];
       case "SANDBOX_PULSE":
         return [`│ ${payload.line}`];
+      case "ESCALATION_RAISED":
+        return [`▲ ${payload.agent_id ?? payload.task_id}: ${payload.rules.join(", ")}`];
       default:
         return [`(${(record.payload as { type: string }).type})`];
     }

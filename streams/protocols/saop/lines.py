@@ -6,22 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.api.lines import Line, LineOf, Sign, count_of, one_line, parts, short, verdict_line
-from streams.protocols.saop.rtes.event_lines import recorded_line, rejection_line, sent_line
+from streams.protocols.saop.rtes.event_lines import (
+    recorded_line,
+    rejection_line,
+    sent_line,
+    turn_name,
+)
 from topology import saop as topics
 from topology.core import RTES_RAW
 
 Json = Mapping[str, Any]
 
 
-def _turn_name(task_id: str | None, turn_index: int | None) -> str:
-    return short(task_id) if turn_index is None else f"{short(task_id)}, turn {turn_index}"
-
-
 def _turn(value: Json) -> Line:
     content, metadata = value["content"], value["metadata"]
     thought, action = one_line(content["thought"]), one_line(content["action"])
     return Line(
-        who=_turn_name(metadata["task_id"], value["turn_index"]),
+        who=turn_name(metadata["task_id"], value["turn_index"]),
         what=f"{value['agent_id']}, confidence {metadata['confidence']:g}",
         sign=Sign.THOUGHT,
         text=thought or action,
@@ -41,7 +42,7 @@ def _logged(value: Json) -> Line:
 
 def _verdict(value: Json) -> Line:
     errors = value["errors"]
-    who = _turn_name(value["task_id"], value["turn_index"])
+    who = turn_name(value["task_id"], value["turn_index"])
     reason = errors[0]["message"] if errors else None
     if value["disposition"] == "held":
         reason = "waits for earlier turns"
@@ -56,7 +57,7 @@ def _escalation(value: Json) -> Line:
         f"{count_of(run, 'equal observation')} in a row" if run is not None else None,
     )
     return Line(
-        who=_turn_name(value["task_id"], value["turn_index"]),
+        who=turn_name(value["task_id"], value["turn_index"]),
         what=value["agent_id"] or "",
         text=value["outcome"],
         rule=", ".join(value["rules"]),

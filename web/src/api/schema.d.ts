@@ -6632,12 +6632,25 @@ export interface components {
             masked: boolean;
             timestamp: string;
         };
+        /** EscalationRaised */
+        "headrace.rtes.EscalationRaised": {
+            /** @constant */
+            type: "ESCALATION_RAISED";
+            task_id: string;
+            agent_id?: string;
+            turn_index?: number;
+            detector: string;
+            rules: string[];
+            outcome: string;
+            figures: unknown;
+            timestamp: string;
+        };
         /** RtesRecord */
         "headrace.rtes.RtesRecord": {
             event_id: string;
             session_id: string;
-            payload: components["schemas"]["headrace.rtes.ThoughtStream"] | components["schemas"]["headrace.rtes.ToolInvoked"] | components["schemas"]["headrace.rtes.ToolCompleted"] | components["schemas"]["headrace.rtes.TaskTransition"] | components["schemas"]["headrace.rtes.SandboxPulse"];
-            origin: ("apc" | "asap" | "sap" | "summit") | null;
+            payload: components["schemas"]["headrace.rtes.ThoughtStream"] | components["schemas"]["headrace.rtes.ToolInvoked"] | components["schemas"]["headrace.rtes.ToolCompleted"] | components["schemas"]["headrace.rtes.TaskTransition"] | components["schemas"]["headrace.rtes.SandboxPulse"] | components["schemas"]["headrace.rtes.EscalationRaised"];
+            origin: ("apc" | "asap" | "sap" | "summit" | "saop") | null;
             sequence: number;
             /** Format: date-time */
             recorded_at: string;
@@ -6773,7 +6786,7 @@ export interface components {
         "headrace.saop.SaopTask": {
             session_id: string;
             task_id: string;
-            origin: ("apc" | "asap" | "sap" | "summit") | null;
+            origin: ("apc" | "asap" | "sap" | "summit" | "saop") | null;
             profile: string;
             state: string;
             previous_state: string | null;
@@ -8439,7 +8452,39 @@ export interface components {
             /** Session Id */
             session_id: string;
             /** Payload */
-            payload: components["schemas"]["rtes.event.ThoughtStream"] | components["schemas"]["rtes.event.ToolInvoked"] | components["schemas"]["rtes.event.ToolCompleted"] | components["schemas"]["rtes.event.TaskTransition"] | components["schemas"]["rtes.event.SandboxPulse"];
+            payload: components["schemas"]["rtes.event.ThoughtStream"] | components["schemas"]["rtes.event.ToolInvoked"] | components["schemas"]["rtes.event.ToolCompleted"] | components["schemas"]["rtes.event.TaskTransition"] | components["schemas"]["rtes.event.SandboxPulse"] | components["schemas"]["rtes.event.EscalationRaised"];
+        };
+        /**
+         * EscalationRaised
+         * @description Made by the service only: a detector found an agent or a task that needs attention.
+         */
+        "rtes.event.EscalationRaised": {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "ESCALATION_RAISED";
+            /** Task Id */
+            task_id: string;
+            /**
+             * Agent Id
+             * @enum {string}
+             */
+            agent_id?: "researcher" | "architect" | "developer" | "reviewer";
+            /** Turn Index */
+            turn_index?: number;
+            /** Detector */
+            detector: string;
+            /** Rules */
+            rules: string[];
+            /** Outcome */
+            outcome: string;
+            /** Figures */
+            figures: {
+                [key: string]: unknown;
+            };
+            /** Timestamp */
+            timestamp: string;
         };
         /** SandboxPulse */
         "rtes.event.SandboxPulse": {
@@ -11403,7 +11448,7 @@ export interface operations {
                 /** @description Events after this one. */
                 after_sequence?: number;
                 /** @description Of this type. */
-                type?: "THOUGHT_STREAM" | "TOOL_LIFECYCLE_INVOKED" | "TOOL_LIFECYCLE_COMPLETED" | "TASK_TRANSITION" | "SANDBOX_PULSE";
+                type?: "THOUGHT_STREAM" | "TOOL_LIFECYCLE_INVOKED" | "TOOL_LIFECYCLE_COMPLETED" | "TASK_TRANSITION" | "SANDBOX_PULSE" | "ESCALATION_RAISED";
                 /**
                  * @description Of this task.
                  * @example task-01
@@ -12150,7 +12195,7 @@ export interface operations {
                 /** @description In this state, as in the task's profile. */
                 state?: string;
                 /** @description Reported by this protocol's processor. */
-                origin?: "apc" | "asap" | "sap" | "summit";
+                origin?: "apc" | "asap" | "sap" | "summit" | "saop";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -19356,7 +19401,7 @@ export interface operations {
                 /** @description Only events of this session. Given several times, any of the values fits. */
                 session_id?: string[];
                 /** @description Only events of this type. Given several times, any of the values fits. */
-                type?: ("THOUGHT_STREAM" | "TOOL_LIFECYCLE_INVOKED" | "TOOL_LIFECYCLE_COMPLETED" | "TASK_TRANSITION" | "SANDBOX_PULSE")[];
+                type?: ("THOUGHT_STREAM" | "TOOL_LIFECYCLE_INVOKED" | "TOOL_LIFECYCLE_COMPLETED" | "TASK_TRANSITION" | "SANDBOX_PULSE" | "ESCALATION_RAISED")[];
                 /** @description Only events linked to this task. Given several times, any of the values fits. */
                 task_id?: string[];
                 /** @description Where to begin without a cursor. */

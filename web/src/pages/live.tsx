@@ -20,6 +20,7 @@ const TYPES = [
   "TOOL_LIFECYCLE_COMPLETED",
   "TASK_TRANSITION",
   "SANDBOX_PULSE",
+  "ESCALATION_RAISED",
 ] as const;
 
 const FILTERS = [

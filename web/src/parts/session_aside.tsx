@@ -60,7 +60,7 @@ export function SessionAside({ session }: { session: string }) {
         {({ escalation_id, agent_id, rules, outcome, at }) => (
           <>
             <a href={thingAddress(`saop:escalation:${escalation_id}`)}>
-              <Text value={`${agent_id}: ${rules.join(", ")}`} code />
+              <Text value={`${agent_id ?? "task"}: ${rules.join(", ")}`} code />
             </a>{" "}
             {outcome}, <Age at={at} /> ago
           </>

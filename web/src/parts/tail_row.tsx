@@ -75,6 +75,13 @@ function renderBody(row: Exclude<Row, { kind: "gap" }>): ComponentChildren {
           <Pulses lines={row.lines} />
         </Body>
       );
+    case "escalation":
+      return (
+        <Body who={<TaskLink task={row.task} />} sign="▲" outcome={<Text value={row.outcome} />}>
+          {row.agent !== undefined && `${row.agent}, turn ${row.turn}: `}
+          <Text value={row.rules.join(", ")} code />
+        </Body>
+      );
   }
 }
 

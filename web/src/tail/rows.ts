@@ -38,6 +38,16 @@ export interface TransitionRow extends Base {
   hash: string | undefined;
 }
 
+/** What a detector escalated of an agent, or of a task as a whole. */
+export interface EscalationRow extends Base {
+  kind: "escalation";
+  task: string;
+  agent: string | undefined;
+  turn: number | undefined;
+  rules: readonly string[];
+  outcome: string;
+}
+
 /** Lines of a sandbox that follow each other. */
 export interface PulseRow extends Base {
   kind: "pulse";
@@ -51,7 +61,7 @@ export interface GapRow extends Base {
   last: number;
 }
 
-export type Row = ThoughtRow | CallRow | TransitionRow | PulseRow | GapRow;
+export type Row = ThoughtRow | CallRow | TransitionRow | PulseRow | EscalationRow | GapRow;
 
 const toNumber = (value: number | string): number => Number(value);
 
@@ -150,6 +160,10 @@ export class OpenRows {
         this.pulses.set(record.session_id, row);
         return row;
       }
+      case "ESCALATION_RAISED": {
+        const { task_id: task, agent_id: agent, turn_index: turn, rules, outcome } = payload;
+        return { ...base(record), kind: "escalation", task, agent, turn, rules, outcome };
+      }
     }
   }
 }
@@ -188,6 +202,8 @@ export function textOf(row: Row): string {
       return `${row.task} ${row.from} ${row.to} ${row.hash ?? ""}`;
     case "pulse":
       return row.lines.join("\n");
+    case "escalation":
+      return `${row.task} ${row.agent ?? ""} ${row.rules.join(" ")} ${row.outcome}`;
     case "gap":
       return "";
   }

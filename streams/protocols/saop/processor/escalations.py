@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from schemas import uuid5_url
-from schemas.rtes.models import AgentId
+from schemas import canonical_json, uuid5_url
+from schemas.formats import iso_ms
+from schemas.rtes.event_type import NAMESPACE
+from schemas.rtes.models import AgentId, EscalationRaised
 from schemas.saop import rules
 from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.processing.decision import Decision
@@ -46,10 +48,22 @@ _EMPTY: Mapping[str, Any] = {
     "first_sequence": None,
     "last_sequence": None,
 }
+_EVENT = f"{NAMESPACE}.{EscalationRaised.__name__}"
+_FIGURES = (*list(_EMPTY)[3:], "thresholds")
 
 
-def watch_turn(task_id: str, turn: AcceptedTurn, limits: Thresholds, decision: Decision) -> None:
-    """Show a logged turn to the detectors of its agent."""
+def watch_turn(
+    task_id: str,
+    session_id: str | None,
+    turn: AcceptedTurn,
+    limits: Thresholds,
+    decision: Decision,
+) -> None:
+    """Show a logged turn to the detectors of its agent.
+
+    session_id: of the events of what is found; while it is not known, they are in a session with
+    the id of the task, so that nothing waits.
+    """
     value = turn.value
     agent, index = value["agent_id"], value["turn_index"]
     key, rows = composite(task_id, agent), decision.work.rows(SAOP_DETECTORS)
@@ -59,7 +73,8 @@ def watch_turn(task_id: str, turn: AcceptedTurn, limits: Thresholds, decision: D
     for n, episode in enumerate(episodes, _FIRST):
         ids = {"task_id": task_id, "agent_id": agent, "turn_index": index}
         escalation_id = uuid5_url(f"headrace:{decision.cause}/{n}")
-        _send(escalation_id, ids | _evidence(episode), turn_node(task_id, index), decision)
+        evidence, target = ids | _evidence(episode), turn_node(task_id, index)
+        _send(escalation_id, session_id or task_id, evidence, target, decision)
 
 
 def _evidence(episode: Episode) -> AvroValue:
@@ -80,7 +95,8 @@ def report_failures(message: Message, decision: Decision) -> None:
         "thresholds": {"failures": signal["threshold"]},
     }
     escalation_id = uuid5_url(f"headrace:{decision.cause}/0")
-    _send(escalation_id, evidence, task_node(signal["task_id"]), decision)
+    target = task_node(signal["task_id"])
+    _send(escalation_id, signal["session_id"], evidence, target, decision)
 
 
 def forget(task_id: str, ctx: ProcessorContext) -> None:
@@ -92,11 +108,25 @@ def forget(task_id: str, ctx: ProcessorContext) -> None:
             rows.delete(key)
 
 
-def _send(escalation_id: str, evidence: AvroValue, target: str, decision: Decision) -> None:
-    """Write the SaopEscalation, and the edge to what it is about."""
+def _send(
+    escalation_id: str, session_id: str, evidence: AvroValue, target: str, decision: Decision
+) -> None:
+    """Write the SaopEscalation, the edge to what it is about, and the event in the session."""
     outcome = OUTCOMES[evidence["detector"]]
     ids = {"escalation_id": escalation_id, "outcome": outcome}
     times = {"at": decision.at, "cause": decision.cause}
     value = {**_EMPTY, **evidence, **ids, **times}
     decision.send(SAOP_ESCALATIONS, evidence["task_id"], value, escalation_id)
     decision.emit_edge(LineageEdge(escalation_node(escalation_id), "evaluates", target))
+    decision.emit_rtes_event("saop", escalation_id, session_id, _EVENT, _event_payload(value))
+
+
+def _event_payload(escalation: AvroValue) -> AvroValue:
+    """Return the payload of ESCALATION_RAISED; figures are those that the escalation has."""
+    figures = {name: escalation[name] for name in _FIGURES if escalation[name] not in (None, [])}
+    copied = ("task_id", "agent_id", "turn_index", "detector", "rules", "outcome")
+    return {
+        **{name: escalation[name] for name in copied},
+        "figures_json": canonical_json(figures).decode(),
+        "timestamp": iso_ms(escalation["at"]),
+    }

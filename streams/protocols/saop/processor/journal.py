@@ -79,7 +79,8 @@ def write(
     if ready_turns:
         limits = Thresholds.of(work.settings)
         for ready, turn, latest in _turns(task_id, ready_turns, new, work):
-            _log(task_id, ready, turn, last, limits, latest)
+            _log(task_id, ready, turn, last, latest)
+            watch_turn(task_id, order.session_id, turn, limits, latest)
             last = ready.turn_index
             new = None if turn is new else new
     if new is not None:
@@ -142,7 +143,6 @@ def _log(
     ready: ReadyTurn,
     turn: AcceptedTurn,
     before: int | None,
-    limits: Thresholds,
     decision: Decision,
 ) -> None:
     """Write the SaopTurnLogged.  before: the turn that was logged last."""
@@ -158,7 +158,6 @@ def _log(
     }
     decision.send(SAOP_LOG, task_id, logged, uuid5_url(f"headrace:{turn.cause}/1"))
     decision.emit_edge(*_edges(task_id, before, turn))
-    watch_turn(task_id, turn, limits, decision)
 
 
 def _edges(task_id: str, before: int | None, turn: AcceptedTurn) -> Iterator[LineageEdge]:

@@ -52,12 +52,16 @@ class ReadyTurn(NamedTuple):
 
 
 class TurnOrder(NamedTuple):
-    """The state of a task.  last_logged: the turn written last.  buffered: by index."""
+    """The state of a task.  last_logged: the turn written last.  buffered: by index.
+
+    session_id: the session in which the task began last; None while none is known.
+    """
 
     next: int = 0
     last_logged: int | None = None
     buffered: tuple[HeldTurn, ...] = ()
     queue: tuple[ReadyTurn, ...] = ()
+    session_id: str | None = None
 
 
 class Limits(NamedTuple):
@@ -143,6 +147,7 @@ def order_of(row: AvroValue | None) -> TurnOrder:
         row["last_logged"],
         tuple(HeldTurn(**turn) for turn in row["held"]),
         tuple(_ready_turn(turn) for turn in row["queue"]),
+        row["session_id"],
     )
 
 
@@ -157,6 +162,7 @@ def head_row(order: TurnOrder) -> AvroValue:
         "last_logged": order.last_logged,
         "held": [turn._asdict() for turn in order.buffered],
         "queue": [turn._asdict() | {"gap": gap_row(turn.gap)} for turn in order.queue],
+        "session_id": order.session_id,
     }
 
 

@@ -98,9 +98,13 @@ def _read(message: Message) -> TurnRecord | Message:
 def _load_rows(inputs: Sequence[TurnRecord | Message], ctx: ProcessorContext) -> None:
     """Fetch the rows that the batch will ask for, in one call per table."""
     turns = [item for item in inputs if isinstance(item, TurnRecord)]
-    ctx.rows(SAOP_TURN_HEADS).load(_head_key(turn.task_id) for turn in turns)
+    ctx.rows(SAOP_TURN_HEADS).load(_head_key(_task_of(item)) for item in inputs)
     ctx.rows(SAOP_TURNS_KNOWN).load(turn_key(turn.task_id, turn.turn_index) for turn in turns)
     ctx.rows(SAOP_DETECTORS).load(composite(turn.task_id, turn.value["agent_id"]) for turn in turns)
+
+
+def _task_of(item: TurnRecord | Message) -> str:
+    return item.task_id if isinstance(item, TurnRecord) else str(item.value["task_id"])
 
 
 def _signal_decision(message: Message, ctx: ProcessorContext) -> Decision:
@@ -118,9 +122,12 @@ def _obey(message: Message, decision: Decision) -> None:
     before = _order(task_id, work)
     order = _expire_overdue(before, decision.at)
     order = journal.write(task_id, order, None, WriteBudget(), decision)
+    if signal["kind"] == "begun":
+        order = order._replace(session_id=signal["session_id"])
     _put_order(task_id, before, order, work)
     decision.resume()
-    escalations.forget(task_id, work)
+    if signal["kind"] == "rewound":
+        escalations.forget(task_id, work)
 
 
 def _decide(turn: TurnRecord, decision: Decision) -> None:

@@ -15,6 +15,7 @@ from schemas.rtes.event_type import EventPayload
 from schemas.rtes.models import (
     EVENT_TYPES,
     NAMES,
+    EscalationRaised,
     SandboxPulse,
     TaskTransition,
     ThoughtStream,
@@ -66,6 +67,11 @@ def record_output(event: Event, session: SessionState) -> Recording:
     return Recording(task_id=None if event.origin else session.active_task)
 
 
+def record_escalation(event: Event, session: SessionState) -> Recording:
+    """Record an escalation, linked to the task that it is about."""
+    return Recording(task_id=event.payload["task_id"])
+
+
 def _task_keys(event: AvroValue, payload: AvroValue) -> Sequence[str]:
     return (saop_task_key(event["session_id"], payload["task_id"], event["origin"]),)
 
@@ -108,6 +114,11 @@ HANDLERS = (
         model=SandboxPulse,
         masking=OutputLine("line", flag="masked"),
         decide=record_output,
+    ),
+    EventHandler(
+        model=EscalationRaised,
+        masking=JsonArguments("figures"),
+        decide=record_escalation,
     ),
 )
 """All handlers, in the order of EVENT_TYPES."""

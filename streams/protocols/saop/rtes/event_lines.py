@@ -61,12 +61,27 @@ def _transition(event: Json) -> Line:
     )
 
 
+def _escalated(event: Json) -> Line:
+    payload = event["payload"]
+    return Line(
+        who=turn_name(payload["task_id"], payload.get("turn_index")),
+        what=payload.get("agent_id") or "",
+        text=payload["outcome"],
+        rule=", ".join(payload["rules"]),
+    )
+
+
+def turn_name(task_id: str | None, turn_index: int | None) -> str:
+    return short(task_id) if turn_index is None else f"{short(task_id)}, turn {turn_index}"
+
+
 _BY_TYPE = {
     "THOUGHT_STREAM": _thought,
     "TOOL_LIFECYCLE_INVOKED": _invoked,
     "TOOL_LIFECYCLE_COMPLETED": _completed,
     "SANDBOX_PULSE": _pulse,
     "TASK_TRANSITION": _transition,
+    "ESCALATION_RAISED": _escalated,
 }
 
 

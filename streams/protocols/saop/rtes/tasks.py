@@ -1,7 +1,8 @@
 """The tasks of a session: their transitions, their rows, and the list of them.
 
-A legal TASK_TRANSITION is recorded and moves its task (SAOP guide, 4.3).  The detectors of the saop
-processor get a signal when a task failed too often or a rewind set it back (SAOP guide, 4.2, 4.6).
+A legal TASK_TRANSITION is recorded and moves its task (SAOP guide, 4.3).  The saop processor gets a
+signal when a task begins in a session, failed too often, or was set back by a rewind (SAOP guide,
+4.2, 4.6).
 
 A rewind needs all tasks of a session.  Rows can be read by key only, so the session has a list of
 its own tasks, in rows of a few dozen: with one list the session's row would grow with it,
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from schemas import uuid5_url
 from streams.engine.processor import AvroValue
 from streams.processing.graph import LineageEdge
 from streams.protocols.saop.lineage import session_node, task_node
@@ -88,6 +90,7 @@ def apply_transition(record: AvroValue, session: SessionState) -> AvroValue:
         session.set_active(task_id, row["state"] in PROFILES[row["profile"]].active)
         if before is None:
             _list(task_id, session)
+            _signal_begun(record, session)
             session.emit_edge(
                 LineageEdge(task_node(task_id), "part_of", session_node(session.session_id))
             )
@@ -112,6 +115,23 @@ def _list(task_id: str, session: SessionState) -> None:
 
 def _list_key(session: SessionState, number: int) -> str:
     return composite(session.session_id, str(number))
+
+
+def _signal_begun(record: AvroValue, session: SessionState) -> None:
+    """Send the signal that a task has its first transition in the session."""
+    _send_signal(
+        record,
+        {
+            "kind": "begun",
+            "failures": None,
+            "threshold": None,
+            "first_sequence": record["sequence"],
+            "last_sequence": record["sequence"],
+            "rewind_id": None,
+        },
+        session,
+        uuid5_url(f"headrace:{record['cause']}/1"),
+    )
 
 
 def _signal_failures(record: AvroValue, task: AvroValue, session: SessionState) -> None:
@@ -146,7 +166,13 @@ def signal_rewound(record: AvroValue, session: SessionState) -> None:
     )
 
 
-def _send_signal(record: AvroValue, evidence: AvroValue, session: SessionState) -> None:
+def _send_signal(
+    record: AvroValue,
+    evidence: AvroValue,
+    session: SessionState,
+    record_id: str | None = None,
+) -> None:
+    """Send a signal about a task.  record_id: the event's own if None."""
     signal = {
         **evidence,
         "task_id": record["task_id"],
@@ -154,4 +180,4 @@ def _send_signal(record: AvroValue, evidence: AvroValue, session: SessionState) 
         "at": record["recorded_at"],
         "cause": record["cause"],
     }
-    session.send(SAOP_TASK_SIGNALS, record["task_id"], signal, record["event_id"])
+    session.send(SAOP_TASK_SIGNALS, record["task_id"], signal, record_id or record["event_id"])

@@ -18,6 +18,7 @@ from tests.unit.protocols.saop.processor.support import (
     envelope,
     signal,
 )
+from topology.core import RTES_RAW
 from topology.saop import SAOP_DETECTORS, SAOP_ESCALATIONS
 
 RULES = (
@@ -194,7 +195,7 @@ def test_failures_are_reported_as_the_signal_says() -> None:
         "first_sequence": 7,
         "last_sequence": 31,
     }
-    (sent, edge) = bench.decide(bench.signal(signal("failures", **counts), START_MS + 3))
+    (sent, edge, event) = bench.decide(bench.signal(signal("failures", **counts), START_MS + 3))
     position = "saop.task-signals/0/0"
     assert sent.value == EMPTY | {
         "escalation_id": derived(position, 0),
@@ -214,6 +215,8 @@ def test_failures_are_reported_as_the_signal_says() -> None:
     }
     assert edge.value["from_node"] == f"saop:escalation:{sent.id}"
     assert (edge.value["relation"], edge.value["to_node"]) == ("evaluates", "saop:task:t1")
+    assert (event.value["event_id"], event.value["session_id"]) == (sent.id, "s1")
+    assert event.value["origin"] == "saop"
 
 
 def test_every_detector_of_the_declaration_has_its_outcome() -> None:
@@ -246,6 +249,15 @@ def test_a_turn_whose_time_was_up_before_the_rewind_is_forgotten_with_it() -> No
     assert bench.logged() == [0, 1, 5]
     assert [one["turn_index"] for one in bench.escalations()] == [5]
     assert bench.rows(SAOP_DETECTORS) == {}
+
+
+def test_a_turn_whose_time_was_up_before_its_task_began_is_not_in_that_session() -> None:
+    bench = Bench()
+    escalations_of(bench, [0.9, 0.9], observation="x")
+    bench.rule(envelope(5, observation="x"))
+    bench.decide(bench.signal(signal("begun"), START_MS + 60_001))
+    escalations_of(bench, [0.9, 0.9, 0.9], 6, observation="y")
+    assert [event.value["session_id"] for event in bench.of(RTES_RAW)] == ["t1", "s1"]
 
 
 def test_the_thresholds_are_settings_and_are_told() -> None:

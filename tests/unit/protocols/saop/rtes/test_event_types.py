@@ -56,7 +56,7 @@ def test_both_lists_name_the_same_types_in_the_same_order() -> None:
         ),
         (
             lambda: by_record(HANDLERS[:-1]),
-            "SANDBOX_PULSE has no EventHandler in HANDLERS of "
+            "ESCALATION_RAISED has no EventHandler in HANDLERS of "
             "streams.protocols.saop.rtes.event_handlers.",
         ),
         (

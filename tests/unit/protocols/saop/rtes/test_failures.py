@@ -5,19 +5,24 @@ from __future__ import annotations
 import pytest
 
 from streams.engine.processor import AvroValue
-from tests.unit.protocols.saop.rtes.support import Bench, rewind, transition
+from tests.unit.protocols.saop.rtes.support import Bench, Sent, rewind, transition
 from topology.core import LINEAGE_EDGES
 from topology.saop import SAOP_TASK_SIGNALS
 
 
 def fail(bench: Bench, times: int, first: int, here: str = "FAILED") -> list[AvroValue]:
     """The signals that so many failures give rise to, each taken up again before."""
-    before = len(bench.of(SAOP_TASK_SIGNALS))
+    before = len(failures(bench))
     for n in range(times):
         bench.recorded(transition(first + 2 * n, here, "IN_PROGRESS"))
         bench.recorded(transition(first + 2 * n + 1, "IN_PROGRESS", "FAILED"))
         here = "FAILED"
-    return [sent.value for sent in bench.of(SAOP_TASK_SIGNALS)[before:]]
+    return [sent.value for sent in failures(bench)[before:]]
+
+
+def failures(bench: Bench) -> list[Sent]:
+    """Return the signals of failures so far."""
+    return [sent for sent in bench.of(SAOP_TASK_SIGNALS) if sent.value["kind"] == "failures"]
 
 
 def test_the_fifth_failure_is_signalled_once() -> None:
@@ -42,8 +47,37 @@ def test_the_fifth_failure_is_signalled_once() -> None:
 def test_the_signal_goes_where_the_tasks_turns_are() -> None:
     bench = Bench()
     fail(bench, 5, 1, "PENDING")
+    (sent,) = failures(bench)
+    assert sent.key == "t1"
+
+
+def test_the_first_transition_of_a_task_in_a_session_is_signalled() -> None:
+    bench = Bench()
+    bench.recorded(transition(1, "PENDING", "IN_PROGRESS"))
+    bench.recorded(transition(2, "IN_PROGRESS", "COMPLETED"))
+    bench.recorded(transition(3, "X", "Y", task="t2", origin="apc"))
     (sent,) = bench.of(SAOP_TASK_SIGNALS)
     assert sent.key == "t1"
+    assert sent.value == {
+        "kind": "begun",
+        "task_id": "t1",
+        "session_id": "s1",
+        "failures": None,
+        "threshold": None,
+        "first_sequence": 1,
+        "last_sequence": 1,
+        "rewind_id": None,
+        "at": bench.now,
+        "cause": "rtes.raw/0/0",
+    }
+
+
+def test_a_first_transition_that_fails_too_often_gives_both_signals_in_order() -> None:
+    bench = Bench(saop_failures=1)
+    bench.recorded(transition(1, "IN_PROGRESS", "FAILED"))
+    begun, failed = bench.of(SAOP_TASK_SIGNALS)
+    assert (begun.value["kind"], failed.value["kind"]) == ("begun", "failures")
+    assert begun.id != failed.id
 
 
 def test_the_limit_is_a_setting() -> None:
