@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,8 @@ from tests.integration.secure import SecureBroker, secure_broker
 from tests.integration.secure_clients import (
     PREFIX,
     SCRAM,
+    WRONG_LOGINS,
+    call_critic,
     log_of,
     make_dead_letter,
     run,
@@ -34,7 +36,7 @@ from topology.asap import ASAP_ENVELOPES
 from topology.declarations import TopicKind
 from topology.saop import SAOP_TURNS
 from topology.sap import SAP_RESULTS, SAP_TASKS
-from topology.summit import SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_REPLIES
+from topology.summit import SUMMIT_AUTO_CALLS, SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_REPLIES
 
 pytestmark = pytest.mark.slow
 
@@ -183,6 +185,20 @@ def test_a_gateway_shows_lags_and_redrives_with_exactly_the_acls_printed(
     assert "does not allow" not in system.gateway.text()
 
 
+def test_the_service_calls_critics_with_exactly_the_acls_printed(
+    kafka: SecureBroker, system: System
+) -> None:
+    call_critic(system.url, "secure-judged")
+    for user in ("gateway", "alice", "bob"):
+        log = log_of(kafka.login(user))
+        try:
+            with pytest.raises(AccessDenied, match="authorization"):
+                log.append([Output(PREFIX + SUMMIT_AUTO_CALLS.name, b"k", b"forged", (), 0)])
+        finally:
+            log.close()
+    assert "does not allow" not in system.worker.text() + system.gateway.text()
+
+
 def test_readers_see_what_was_decided_and_send_nothing(
     kafka: SecureBroker, system: System, tmp_path: Path
 ) -> None:
@@ -247,52 +263,9 @@ def test_who_is_not_let_in_ends_and_says_so_once(
         assert f"headrace: {code}" in refused.output
 
 
-def changed(name: str, value: str | None) -> Callable[[SecureBroker], dict[str, str]]:
-    def change(kafka: SecureBroker) -> dict[str, str]:
-        login = {**kafka.login("olga"), name: value or ""}
-        return {key: text for key, text in login.items() if text}
-
-    return change
-
-
-def without_login(kafka: SecureBroker) -> dict[str, str]:
-    return {n: t for n, t in kafka.login("olga").items() if "SASL_" not in n}
-
-
-WRONG: dict[str, tuple[Callable[[SecureBroker], dict[str, str]], str]] = {
-    "TLS to a port without": (
-        lambda kafka: {**kafka.login("olga"), "BOOTSTRAP": kafka.plain},
-        "tls_failed: ",
-    ),
-    "a name that the certificate lacks": (
-        lambda kafka: {
-            **kafka.login("olga"),
-            "BOOTSTRAP": kafka.secure.replace("127.0.0.1", "localhost"),
-        },
-        "tls_failed: ",
-    ),
-    "no certificate where one is asked for": (
-        lambda kafka: {
-            **without_login(kafka),
-            "SECURITY_PROTOCOL": "SSL",
-            "BOOTSTRAP": kafka.mutual,
-        },
-        "tls_failed: ",
-    ),
-    "a mechanism that is not enabled": (
-        changed("SECURITY_SASL_MECHANISM", "SCRAM-SHA-256"),
-        "login_failed: ",
-    ),
-    "no TLS to a port with it": (
-        lambda kafka: {"BOOTSTRAP": kafka.secure},
-        "broker_unavailable: ",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("what", WRONG_LOGINS)
 def test_what_does_not_fit_is_an_error_of_infrastructure(kafka: SecureBroker, what: str) -> None:
-    login, code = WRONG[what]
+    login, code = WRONG_LOGINS[what]
     refused = run(login(kafka), "topics", "list")
     assert refused.exit_code == 3, refused.output
     assert f"headrace: {code}" in refused.output

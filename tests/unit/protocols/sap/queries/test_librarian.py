@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
+from streams.client import Client
+from streams.client.values import Scalar
 from streams.protocols.sap.processor.learning import _purpose
+from tests.unit.cli.looking import look_at
+from tests.unit.cli.test_cli import run
 from tests.unit.protocols.sap.learning.support import Bench as LearningBench
 from tests.unit.protocols.sap.learning.support import operator, outcome
 from tests.unit.protocols.sap.queries.stage import SapInboxAgent, result, signal, task
@@ -119,13 +125,20 @@ def test_a_follow_up_is_recorded_by_what_it_has(action: Any, purpose: str) -> No
     assert _purpose(action) == purpose
 
 
-def test_tasks_make_a_card_whose_steps_are_sent_on_as_next_actions(bench: Bench) -> None:
+def learned_book(bench: Bench) -> Json:
+    """Return the playbook that five tasks make, of which one is approved."""
     context = {"context__constraints": ["No PII"], "outputContract": {"format": "json"}}
     tasks = [task(number, **context) for number in range(1, 6)]
     bench.send("sap.tasks", *tasks)
     SapInboxAgent(bench).work()
     bench.send("sap.signals", signal(tasks[0], kind="approval", decision="approved"))
+    book: Json
     (book,) = bench.look(PATH, "capability=report.summarise")["items"]
+    return book
+
+
+def test_tasks_make_a_card_whose_steps_are_sent_on_as_next_actions(bench: Bench) -> None:
+    book = learned_book(bench)
     card = book["punchCard"]
     (step,) = card["steps"]
     assert book["active"]
@@ -144,3 +157,45 @@ def test_tasks_make_a_card_whose_steps_are_sent_on_as_next_actions(bench: Bench)
     assert outcome_json["nextActions"] == card["steps"]
     learned = bench.look("/v1/sap/learning", "capability=report.summarise")["items"]
     assert {"report.summarise": 1} in [each["nextActionCounts"] for each in learned]
+
+
+class BenchClient(Client):
+    """The Python client, whose queries a system in memory answers."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__("http://127.0.0.1:9")
+        self._bench = bench
+
+    async def query(self, path: str, *, after: str | None = None, **params: Scalar) -> Any:
+        members = {name: value for name, value in params.items() if value is not None}
+        return self._bench.look(path, urlencode(members))
+
+
+def test_the_client_searches_and_fetches_punch_cards(bench: Bench) -> None:
+    written(bench, SAP_KNOWLEDGE, *(playbook(*row) for row in ROWS))
+    book = learned_book(bench)
+    librarian = BenchClient(bench).librarian
+    books = asyncio.run(librarian.search("a.b", "NORDIC"))
+    assert [each["fingerprint"] for each in books] == ["e0.1", "e0.2"]
+    assert asyncio.run(librarian.search(territory="")) == bench.look(PATH, "territory=")["items"]
+    place = ("report.summarise", book["fingerprint"], "NORDIC")
+    assert asyncio.run(librarian.punch_card(*place)) == book["punchCard"]
+    assert asyncio.run(librarian.punch_card("z", "e0.1")) is None
+
+
+def test_the_command_line_searches_and_fetches_punch_cards(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_at(bench, monkeypatch)
+    written(bench, SAP_KNOWLEDGE, *(playbook(*row) for row in ROWS))
+    book = learned_book(bench)
+    listed = run("sap", "librarian", "report.summarise", "--territory", "NORDIC", "--json")
+    assert listed.exit_code == 0, listed.output
+    assert json.loads(listed.stdout)["items"] == [book]
+    table = run("sap", "librarian", "a.b").stdout
+    assert table.count("NORDIC") == 2
+    place = ("report.summarise", book["fingerprint"], "--territory", "NORDIC")
+    fetched = run("sap", "punch-card", *place)
+    assert fetched.exit_code == 0, fetched.output
+    assert json.loads(fetched.stdout) == book["punchCard"]
+    assert run("sap", "punch-card", "report.summarise", "e0.9").exit_code == 1
