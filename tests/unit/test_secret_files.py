@@ -16,7 +16,10 @@ from tests.processes import ROOT, environ_of
 from tests.unit.cli.test_cli import run
 
 SECRET = "0123456789abcdef-hunter2"
-VALUES = {"SCHEMA_REGISTRY_URL": f"https://me:{SECRET}@registry.example"}
+VALUES = {
+    "SCHEMA_REGISTRY_URL": f"https://me:{SECRET}@registry.example",
+    "HEADRACE_GATEWAY_KEY": SECRET * 2,  # it has a least length
+}
 by_file_variable = pytest.mark.parametrize("variable", SECRET_FILES)
 
 
