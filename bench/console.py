@@ -47,7 +47,8 @@ def routes(count: int) -> dict[str, list[str]]:
     return {
         "overview": ["/v1/overview"],
         "verdicts, 100": ["/v1/verdicts?limit=100"],
-        "APC packets, 100": ["/v1/apc/packets?limit=100"],
+        "APC packets, 100": ["/v1/apc/packets?limit=100&include_events=false"],
+        "APC packets, 100, with histories": ["/v1/apc/packets?limit=100"],
         "agents": ["/v1/agents"],
         "a thing": [f"/v1/things/{quote(f'apc:packet:{each}', safe='')}" for each in ids],
         "search": [f"/v1/search?q={each[:8]}" for each in ids],

@@ -151,6 +151,13 @@ TARGETS = (
         )
     ),
     Target("longest task of a page, ms", "console", of("longest_task_ms", run=_FAST), 200.0, True),
+    Target(
+        "the same, of processor time, ms",
+        "console",
+        of("longest_task_cpu_ms", run=_FAST),
+        200.0,
+        True,
+    ),
     Target("its heap after that, MiB", "console", of("heap_mib", run=_FAST), 100.0, True),
     Target(
         "row elements of a tail that is scrolled",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -16,7 +16,7 @@ from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_EVENTS
 
 Fact = Mapping[str, Any]
-_CHUNK = 256
+MOST_AT_ONCE = 256
 _EVENT = APC_EVENTS.record or ""
 
 FACTS = Projection(
@@ -52,9 +52,8 @@ FACTS = Projection(
     ),
 )
 """The members that are read of each fact; payloads only where lineage counts them."""
-_PAYLOADS = Projection(
-    _EVENT, [f"packet/payload/{name.rpartition('.')[2]}" for name in PAYLOADS.values()]
-)
+PAYLOAD_PATHS = tuple(f"packet/payload/{name.rpartition('.')[2]}" for name in PAYLOADS.values())
+"""The paths of a projection that reads the payload of a fact's packet."""
 
 
 class Summary(NamedTuple):
@@ -166,11 +165,12 @@ def scan_summaries(
     *,
     reverse: bool,
     before: bytes | None = None,
+    first: int = MOST_AT_ONCE,
 ) -> Iterator[list[Summary]]:
     """Yield the packets that match the filters, in log order or against it.
 
     before: only packets before this position in log order, as `index_prefix` and `position_key`
-    make it; for `reverse` alone.
+    make it; for `reverse` alone.  first: how many rows are read at first, at most.
     """
     prefix = index_prefix(filters)
     if "packet_id" in filters:
@@ -180,20 +180,19 @@ def scan_summaries(
         return
     index = view.scan(prefix, before, reverse=reverse)
     refs = (ref for index_key, ref in index if index_key != before)
-    while chunk := list(islice(refs, _CHUNK)):
+    size = min(first, MOST_AT_ONCE)
+    while chunk := list(islice(refs, size)):
         summaries = (Summary.load(row) for row in view.get_many(chunk) if row is not None)
         yield _filter(summaries, filters)
+        size = MOST_AT_ONCE
 
 
 def _filter(rows: Iterator[Summary] | list[Summary], filters: Mapping[str, str]) -> list[Summary]:
     return [row for row in rows if all(getattr(row, n) == value for n, value in filters.items())]
 
 
-def payload_keys(view: ReadOnlyStore, summaries: Sequence[Summary]) -> list[list[str]]:
-    """Return the names of the members of each packet's payload, sorted."""
-    names = []
-    for fact in view.get_many([summary.fact_key for summary in summaries]):
-        _, payload = _PAYLOADS.of(fact)["packet"]["payload"]
-        present = [name for name, value in payload.items() if value is not None]
-        names.append(sorted(MAPPING.json_name(name) or name for name in present))
-    return names
+def payload_keys(packet: Fact) -> list[str]:
+    """Return the names of the members of a packet's payload, sorted."""
+    _, payload = packet["payload"]
+    present = [name for name, value in payload.items() if value is not None]
+    return sorted(MAPPING.json_name(name) or name for name in present)

@@ -34,13 +34,13 @@ from topology.machines.apc_packet import PacketEvent, PacketState
 
 Json = dict[str, Any]
 _ACCEPTED, _REJECTED = "accepted", "rejected"
+_NO_REASON: Json = {"rule": None, "message": None}
 _REJECTIONS = frozenset({PacketEvent.SCHEMA_FAIL, PacketEvent.POLICY_FAIL})
 
 
-_STATE = Projection(
-    APC_PACKET_STATES.record or "",
-    ("logged_at", "position", "state", "sender_agent_id", "history"),
-)
+_ROW = ("logged_at", "position", "state", "sender_agent_id")
+_STATE = Projection(APC_PACKET_STATES.record or "", _ROW)
+_STATE_AND_HISTORY = Projection(APC_PACKET_STATES.record or "", (*_ROW, "history"))
 """The members of a row that lists show: they take a fourth of the time of the whole row."""
 
 
@@ -49,9 +49,11 @@ _VERDICT = Projection(
     (
         *("verdict", "rule", "message", "cause", "session_id"),
         *("packet/sender/agent_id", "packet/recipients"),
+        *packets.PAYLOAD_PATHS,
     ),
 )
 """The members of a verdict that lists may show."""
+_REASON = Projection(APC_EVENTS.record or "", ("rule", "message"))
 _REASONS = Projection(APC_EVENTS.record or "", ("rule", "message", "transitions"))
 
 
@@ -135,46 +137,59 @@ def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
     filters = filters_of(params, _FILTERS)
     if "packet_id" in filters:
         filters["packet_id"] = filters["packet_id"].lower()
-    prefix, row_filters = packets.index_prefix(filters), filters_of(params, _ROW_FILTERS)
-
-    def entries(before: bytes | None) -> Entries:
-        for each in list_packets(view, filters, row_filters, reverse=True, before=before):
-            yield prefix + each.summary.sort_key, each
-
-    page = page_of(params, prefix, entries)
+    page = _page(view, filters, params)
     listed: list[ListedPacket] = page["items"]
     facts = view.get_many([each.summary.fact_key for each in listed])
     events = []
     if params.flag("include_events"):
         add_reasons(view, listed, facts)
-        events = [{**each.members("packet_id"), **step} for each, step in _steps(listed)]
+        events = [{"packet_id": each.summary.packet_id, **step} for each, step in _steps(listed)]
         events.reverse()
-    keys = packets.payload_keys(view, [each.summary for each in listed])
-    verdicts = [_verdict(fact or b"", whole=params.flag(VERDICTS.name)) for fact in facts]
-    rows = map(_trace_row, listed, keys)
+    whole = params.flag(VERDICTS.name)
     return {
         "source": "views",
         "count": len(listed),
         "event_count": len(events),
-        "packets": [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)],
+        "packets": [_trace_row(*one, whole=whole) for one in zip(listed, facts, strict=True)],
         "events": events,
         "next": page["next"],
     }
 
 
-def _trace_row(listed: ListedPacket, payload_keys: list[str]) -> Json:
+def _page(view: ReadOnlyStore, filters: Mapping[str, str], params: QueryParams) -> Json:
+    """Return the newest packets that match, in pages."""
+    prefix, row_filters = packets.index_prefix(filters), filters_of(params, _ROW_FILTERS)
+
+    def entries(before: bytes | None) -> Entries:
+        rows = list_packets(
+            view,
+            filters,
+            row_filters,
+            reverse=True,
+            before=before,
+            first=params.limit() + 1,
+            with_steps=params.flag("include_events"),
+        )
+        for each in rows:
+            yield prefix + each.summary.sort_key, each
+
+    return page_of(params, prefix, entries)
+
+
+def _trace_row(listed: ListedPacket, verdict: bytes | None, *, whole: bool) -> Json:
     names = ("packet_id", "task_id", "run_id", "attempt_number", "packet_type", "channel")
+    fact = _VERDICT.of(verdict or b"")
     return {
         **listed.members(*names, "run_phase", "sender_role", "trace_id"),
         "lifecycle_state": listed.state,
         "created_at": listed.created_at,
-        "payload_keys": payload_keys,
+        "payload_keys": packets.payload_keys(fact["packet"]),
+        **_verdict(fact, whole=whole),
     }
 
 
-def _verdict(row: bytes, *, whole: bool) -> Json:
+def _verdict(fact: Mapping[str, Any], *, whole: bool) -> Json:
     """Return what the verdict on a packet says.  whole: also about who sent it, and to whom."""
-    fact = _VERDICT.of(row)
     verdict = {name: fact[name] for name in ("verdict", "rule", "message")}
     verdict["position"] = fact["cause"]
     if not whole:
@@ -193,22 +208,33 @@ def add_reasons(
 ) -> None:
     """Add to each step the rule and the message of the fact that has it.  facts: the verdicts."""
     for each, verdict in zip(listed, facts, strict=True):
-        summary = each.summary
-        rows = [verdict]
-        if each.decided_later:
-            prefix = key("fact", summary.session_id, summary.packet_id)
-            rows = [row for _, row in view.scan(prefix)]
-        reasons: dict[int, Json] = {}
-        for fact in _REASONS.many(rows):
-            if not isinstance(fact, Undecodable):
-                reason = {"rule": fact["rule"], "message": fact["message"]}
-                reasons |= dict.fromkeys((step["seq"] for step in fact["transitions"]), reason)
+        reasons = _reasons_by_seq(view, each) if each.decided_later else {}
+        otherwise = _NO_REASON if each.decided_later else _reason_of(verdict)
         for _, seq, step in each.steps:
-            step |= reasons.get(seq, {"rule": None, "message": None})
+            step |= reasons.get(seq, otherwise)
 
 
-def _listed_packet(summary: packets.Summary, state: Mapping[str, Any]) -> ListedPacket:
-    history = state["history"]
+def _reason_of(verdict: bytes | None) -> Json:
+    """Return the rule and the message of the fact that has all steps of a packet."""
+    (fact,) = _REASON.many([verdict])
+    return _NO_REASON if isinstance(fact, Undecodable) else fact
+
+
+def _reasons_by_seq(view: ReadOnlyStore, listed: ListedPacket) -> dict[int, Json]:
+    """Return the rule and the message of each step of a packet that several facts have."""
+    prefix = key("fact", listed.summary.session_id, listed.summary.packet_id)
+    reasons: dict[int, Json] = {}
+    for fact in _REASONS.many([row for _, row in view.scan(prefix)]):
+        if not isinstance(fact, Undecodable):
+            reason = {"rule": fact["rule"], "message": fact["message"]}
+            reasons |= dict.fromkeys((step["seq"] for step in fact["transitions"]), reason)
+    return reasons
+
+
+def _listed_packet(
+    summary: packets.Summary, state: Mapping[str, Any], *, with_steps: bool
+) -> ListedPacket:
+    history = state["history"] if with_steps else ()
     later = any(step["cause"] not in (None, state["position"]) for step in history)
     steps = [_step(transition, state) for transition in history]
     return ListedPacket(summary, state["position"], state["state"], steps, later)
@@ -245,23 +271,30 @@ def list_packets(
     *,
     reverse: bool,
     before: bytes | None = None,
+    first: int = packets.MOST_AT_ONCE,
+    with_steps: bool = True,
 ) -> Iterator[ListedPacket]:
     """Yield the packets that match, in log order or against it.
 
     filters: on members of the summary.  row_filters: on the packet's row.
+    first: how many rows are read at first, at most.
     """
-    for fitting in packets.scan_summaries(view, filters, reverse=reverse, before=before):
+    projection = _STATE_AND_HISTORY if with_steps or "verdict" in row_filters else _STATE
+    for fitting in packets.scan_summaries(
+        view, filters, reverse=reverse, before=before, first=first
+    ):
         states = view.get_many([key("state", s.session_id, s.packet_id) for s in fitting])
         for summary, row in zip(fitting, states, strict=True):
-            if row is not None and _row_matches(state := _STATE.of(row), row_filters):
-                yield _listed_packet(summary, state)
+            if row is not None and _row_matches(state := projection.of(row), row_filters):
+                yield _listed_packet(summary, state, with_steps=with_steps)
 
 
 def _row_matches(state: Mapping[str, Any], row_filters: dict[str, str]) -> bool:
     """Return whether a packet's row matches; the history of a rejected one says so."""
-    is_rejected = any(step["event"] in _REJECTIONS for step in state["history"])
-    verdict = _REJECTED if is_rejected else _ACCEPTED
-    row = {"state": state["state"], "sender": state["sender_agent_id"], "verdict": verdict}
+    row = {"state": state["state"], "sender": state["sender_agent_id"]}
+    if "verdict" in row_filters:
+        is_rejected = any(step["event"] in _REJECTIONS for step in state["history"])
+        row["verdict"] = _REJECTED if is_rejected else _ACCEPTED
     return matches(row, row_filters)
 
 
