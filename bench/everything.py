@@ -32,6 +32,7 @@ ALL = (
     "asap",
     "summit",
     "masking",
+    "codec",
     "attacks",
     "console",
     "accessibility",
