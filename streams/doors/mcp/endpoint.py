@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from streams.doors.mcp.description import PATH
-from streams.doors.mcp.door import new_door
-from streams.doors.mcp.server import make_server
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint, with_problems
 from streams.gateway.request_parts import read_body
 
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
 
 class McpEndpoint:
-    """The transport of one gateway; `run` is open as long as the gateway serves."""
+    """The transport of one gateway; `run` is open as long as the gateway serves.
+
+    The SDK is loaded in a thread meanwhile: a gateway is ready before that, and the first messages
+    wait for it.
+    """
 
     def __init__(self, gateway: Gateway, openapi: Callable[[], bytes]) -> None:
-        self._gateway = gateway
-        self._manager = StreamableHTTPSessionManager(
-            make_server(new_door(gateway, openapi)),
-            stateless=True,
-            max_request_body_size=gateway.settings.gateway_max_body_bytes,
-        )
+        self._gateway, self._openapi = gateway, openapi
+        self._opened: asyncio.Future[StreamableHTTPSessionManager]
 
-    def run(self) -> AbstractAsyncContextManager[None]:
-        return self._manager.run()
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        stopping = asyncio.Event()
+        self._opened = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(self._serve(stopping))
+        try:
+            yield
+        finally:
+            stopping.set()
+            await serving
+
+    async def _serve(self, stopping: asyncio.Event) -> None:
+        """Keep the SDK's transport open until the gateway stops."""
+        try:
+            manager = await asyncio.to_thread(self._make_manager)
+        except Exception as exc:  # each message is answered with it
+            self._opened.set_exception(exc)
+            return
+        async with manager.run():
+            self._opened.set_result(manager)
+            await stopping.wait()
+
+    def _make_manager(self) -> StreamableHTTPSessionManager:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from streams.doors.mcp.door import new_door
+        from streams.doors.mcp.server import make_server
+
+        return StreamableHTTPSessionManager(
+            make_server(new_door(self._gateway, self._openapi)),
+            stateless=True,
+            max_request_body_size=self._gateway.settings.gateway_max_body_bytes,
+        )
 
     def endpoints(self) -> list[tuple[str, str, Endpoint]]:
         """Return the method, path and endpoint of each."""
@@ -41,7 +74,7 @@ class McpEndpoint:
         settings = self._gateway.settings
         limits = settings.gateway_max_body_bytes, settings.gateway_max_body_values
         body = await read_body(request, *limits, types=None)
-        return _Exchange(self._manager, body)
+        return _Exchange(await asyncio.shield(self._opened), body)
 
 
 class _Exchange(HttpResponse):
