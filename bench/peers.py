@@ -1,7 +1,7 @@
 """headrace, Kafka Streams, Quix Streams and stock Faust on a neutral workload, each in its own way.
 Nothing of it is headrace's: a small state machine over Avro records (`bench.neutral`).
 
-python -m bench.peers [--events N] [--rounds N] [--rate N] [--seconds N] [--steps STEP ...]
+python -m bench.peers [--events N] [--rounds N] [--rate N] [--steps STEP ...] [--only NAME]
 Of each, in turn, on one broker and the same records, with its own best codec and idiom:
 `throughput` over a backlog that is there before it starts: events between the first and the last
 outcome; events per CPU-second of its whole life, start included, and of its warm half (the second
@@ -145,7 +145,7 @@ def _present(options: argparse.Namespace, runs: Recorder) -> list[System]:
         absent["Kafka Streams"] = str(exc)
     for name, why in absent.items():
         runs.add(name, step="absent", why=why)
-    known = systems(options.peers)
+    known = [each for each in systems(options.peers) if each.name.startswith(options.only)]
     return [each for each in known if not any(each.name.startswith(name) for name in absent)]
 
 
@@ -158,6 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--warm-up", type=int, default=15, help="seconds")
     parser.add_argument("--peers", type=Path, default=PEERS, help="a Python with quixstreams")
     parser.add_argument("--steps", choices=tuple(STEPS), nargs="+", default=list(STEPS))
+    parser.add_argument("--only", default="", help="systems whose names begin so")
     options = parse(parser, arguments, QUICK)
     began = time.monotonic()
     with record_runs("peers", __doc__, options) as runs:
