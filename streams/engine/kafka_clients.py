@@ -69,6 +69,6 @@ PACES = {
         "fetch.wait.max.ms": 5,
         "max.partition.fetch.bytes": 1,
         "queued.min.messages": 1,
-        "fetch.queue.backoff.ms": 0,
+        "fetch.queue.backoff.ms": 1,  # with 0 the client spins while a batch waits
     },
 }
