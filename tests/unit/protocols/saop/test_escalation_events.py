@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from streams.protocols.saop.rtes.event_lines import recorded_line
+from streams.verify.run import verify
 from tests.unit.protocols.saop.queries.stage import move, turn
 from tests.unit.views.bench import Bench
+
+OWN_ID = "00000000-0000-4000-8000-00000000000a"
 
 
 def events(bench: Bench, session_id: str) -> Any:
@@ -74,3 +78,18 @@ def test_an_escalation_of_failures_follows_the_transition_that_caused_it(bench: 
     assert event["payload"]["outcome"] == "paused_for_intervention"
     assert event["payload"]["figures"]["failures"] == 5
     assert "agent_id" not in event["payload"]
+
+
+def test_what_agents_and_the_service_escalate_is_decided_alike_by_verify(
+    bench: Bench, tmp_path: Path
+) -> None:
+    repeat(bench, "A", 0, "same")
+    bench.send("rtes.raw", move("s1", "A", "PENDING", "IN_PROGRESS"))
+    repeat(bench, "A", 3, "other")
+    (raised,) = events(bench, "A")
+    bench.send("rtes.raw", {name: raised[name] for name in ("event_id", "session_id", "payload")})
+    bench.send("rtes.raw", {"event_id": OWN_ID, "session_id": "s1", "payload": raised["payload"]})
+    assert [(one["event_id"], one["origin"]) for one in events(bench, "s1")][-1] == (OWN_ID, None)
+    (tmp_path / "verify").mkdir()
+    report = verify(bench.log, bench.settings, tmp_path / "verify")
+    assert report.findings.shown == []
