@@ -15,7 +15,37 @@ test("a run says what it used of its budget", () => {
     listPanelFacts({ node: "", kind: "summit:run", details, verdicts: [] }).map(
       ({ label }) => label,
     ),
-  ).toEqual(["budget", "model", "call"]);
+  ).toEqual(["budget", "model", "tree", "call"]);
+});
+
+test("a conversation has its participants and what was said in each of its tasks", () => {
+  const details = { conversation: { participants: ["a", "b"] }, tasks: ["t-1", "t-2"] };
+  const facts = listPanelFacts({ node: "", kind: "asap:conversation", details, verdicts: [] });
+  expect(facts.map(({ label }) => label)).toEqual(["participants", "tasks", "messages"]);
+});
+
+test("a playbook has what was learned of its tasks", () => {
+  const item = {
+    statusCounts: { SUCCEEDED: 2 },
+    alignmentCounts: {},
+    violationCounts: {},
+    ratings: { mean: null },
+    bestTaskId: "t-1",
+    notes: [],
+    playbook: null,
+  };
+  const facts = listPanelFacts({
+    node: "",
+    kind: "sap:playbook",
+    details: { items: [item] },
+    verdicts: [],
+  });
+  expect(facts.map(({ label }) => label)).toEqual([
+    "outcomes",
+    "states",
+    "approved, refused",
+    "best task",
+  ]);
 });
 
 test("a kind without a panel has no facts, nor has a thing without details", () => {

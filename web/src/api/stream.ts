@@ -51,13 +51,24 @@ export async function follow(
   }
 }
 
+/** How long records are taken in before the page may draw and answer clicks. */
+const TURN_MS = 20;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+/** Read a stream to its end.  What waits after a pause comes without one: turns keep tasks short. */
 async function readAll(body: ReadableStream<Uint8Array>, listener: StreamListener): Promise<void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const parser = new MessageParser();
+  let began = performance.now();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
+    if (performance.now() - began > TURN_MS) {
+      await nextTurn();
+      began = performance.now();
+    }
     const records: RtesRecord[] = [];
     let cursor: string | undefined;
     for (const message of parser.push(decoder.decode(value, { stream: true }))) {

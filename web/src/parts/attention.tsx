@@ -19,8 +19,14 @@ const MOST_SECONDS = 30;
 const plural = (count: number, word: string): string =>
   `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
-/** List what an operator should look at.  A fixed list: letters, decay, escalations, lag, audit. */
-export function listMatters(data: Overview, audit: Audit | undefined, time: number): Matter[] {
+/** List what an operator should look at.  A fixed list: letters, decay, escalations, lag, audit.
+
+escalations: those of the last hour, whatever the window. */
+export function listMatters(
+  data: Overview,
+  escalations: number,
+  audit: Audit | undefined,
+): Matter[] {
   const letters = data.dead_letters
     .filter((each) => each.count > 0)
     .map((each) => ({
@@ -33,13 +39,13 @@ export function listMatters(data: Overview, audit: Audit | undefined, time: numb
     text: `protocol ${each} decayed`,
     href: thingAddress(`apc:protocol:${each}`),
   }));
-  const escalations =
-    data.escalations === 0
+  const raised =
+    escalations === 0
       ? []
       : [
           {
             key: "escalations",
-            text: `${plural(data.escalations, "escalation")} in this window`,
+            text: `${plural(escalations, "escalation")} in the last hour`,
             href: address(["saop"], { tab: "escalations" }),
           },
         ];
@@ -50,7 +56,8 @@ export function listMatters(data: Overview, audit: Audit | undefined, time: numb
       text: `processor ${each.name} is ${plural(each.records, "record")} behind`,
       href: address(["log"]),
     }));
-  return [...letters, ...decayed, ...escalations, ...behind, ...listUnsealed(audit, time)];
+  const unsealed = listUnsealed(audit, Date.parse(data.to));
+  return [...letters, ...decayed, ...raised, ...behind, ...unsealed];
 }
 
 /** Facts that no checkpoint covers, where checkpoints are written. */
@@ -65,7 +72,10 @@ function listUnsealed(audit: Audit | undefined, time: number): Matter[] {
 
 export function Attention({ data }: { data: Overview }) {
   const audit = useApi("/v1/audit", (signal) => api.GET("/v1/audit", { signal }));
-  const matters = listMatters(data, audit.data, Date.parse(data.to));
+  const hour = useApi("/v1/overview?window=1h", (signal) =>
+    api.GET("/v1/overview", { params: { query: { window: "1h" } }, signal }),
+  );
+  const matters = listMatters(data, hour.data?.escalations ?? 0, audit.data);
   return (
     <ul class="lines matters" data-figure="decayed" data-value={data.decayed.length}>
       {matters.length === 0 && <li class="empty">Nothing.</li>}

@@ -61,3 +61,19 @@ export function writeCounts(by: Readonly<Record<string, number>>): string {
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
 }
+
+/** An amount to nine places, without an exponent or zeros at the end. */
+export function writeDollars(usd: number | string | undefined): string {
+  if (usd === undefined) return "–";
+  const digits = Number(usd).toFixed(9);
+  return `$${digits.replace(/\.?0+$/, "")}`;
+}
+
+/** Write the node of a playbook. */
+export function playbookNode(row: {
+  capability: string;
+  territory: string | null;
+  fingerprint: string;
+}): string {
+  return `sap:playbook:${[row.capability, row.territory ?? "", row.fingerprint].map(nodePart).join("/")}`;
+}

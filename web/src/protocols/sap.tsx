@@ -4,7 +4,7 @@ import {
   column,
   countColumn,
   nodeColumn,
-  nodePart,
+  playbookNode,
   positionColumn,
   stateColumn,
   textColumn,
@@ -16,19 +16,26 @@ import type { Items } from "./items";
 type Cached = Items<"/v1/sap/cache">;
 type Learning = Schemas["SapLearnings"]["items"][number];
 
-const playbookNode = (row: Learning): string =>
-  `sap:playbook:${[row.capability, row.territory ?? "", row.fingerprint].map(nodePart).join("/")}`;
+const CAPABILITY = { name: "capability", label: "capability" };
+const TERRITORY = { name: "territory", label: "territory" };
+
+interface OfTerritory {
+  capability: string | null;
+  territory: string | null;
+}
+
+/** What kind of tasks a row is of. */
+const KIND_COLUMNS = [
+  textColumn("capability", (row: OfTerritory) => row.capability),
+  textColumn("territory", (row: OfTerritory) => row.territory),
+];
 
 const learning = defineItems("/v1/sap/learning", {
   empty: "No task has ended yet: what its outcome teaches would be here.",
   rowKey: playbookNode,
-  filters: [
-    { name: "capability", label: "capability" },
-    { name: "territory", label: "territory" },
-  ],
+  filters: [CAPABILITY, TERRITORY],
   columns: [
-    textColumn("capability", (row) => row.capability),
-    textColumn("territory", (row) => row.territory),
+    ...KIND_COLUMNS,
     {
       ...nodeColumn<Learning>("playbook", (row) => ({
         node: row.playbook ? playbookNode(row) : "",
@@ -54,7 +61,7 @@ const tasks = defineItems("/v1/sap/tasks", {
       label: "state",
       values: ["QUEUED", "RUNNING", "PARTIAL", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED"],
     },
-    { name: "capability", label: "capability" },
+    CAPABILITY,
     { name: "issuer", label: "issuer" },
     { name: "from", label: "from" },
     { name: "to", label: "to" },
@@ -79,15 +86,11 @@ const cacheNode = ({ cacheKey, version }: Cached): string =>
 const cache = defineItems("/v1/sap/cache", {
   empty: "Nothing is cached yet: the answer to a task that passes its constitution would be here.",
   rowKey: (row) => row.cacheKey,
-  filters: [
-    { name: "capability", label: "capability" },
-    { name: "territory", label: "territory" },
-  ],
+  filters: [CAPABILITY, TERRITORY],
   columns: [
     nodeColumn("key", (row) => ({ node: cacheNode(row), label: row.cacheKey }), true),
     countColumn("version", (row) => row.version),
-    textColumn("capability", (row) => row.capability),
-    textColumn("territory", (row) => row.territory),
+    ...KIND_COLUMNS,
     textColumn("alignment", (row) => row.alignment),
     textColumn("producer", (row) => row.producer),
     timeColumn("stored", (row) => row.storedAt),
@@ -99,7 +102,7 @@ const cache = defineItems("/v1/sap/cache", {
 const heuristics = defineItems("/v1/sap/heuristics", {
   empty: "No heuristics were derived yet: they come of the outcomes of tasks.",
   rowKey: (row) => `${row.capability} ${row.version}`,
-  filters: [{ name: "capability", label: "capability" }],
+  filters: [CAPABILITY],
   columns: [
     nodeColumn("heuristics", (row) => ({
       node: `sap:heuristics:${row.capability}/${row.version}`,

@@ -7,16 +7,9 @@ import {
   stateColumn,
   textColumn,
   timeColumn,
+  writeDollars,
 } from "./cells";
 import { defineItems, type ProtocolList } from "./define";
-
-/** An amount to nine places, without an exponent or zeros at the end. */
-const dollars = (usd: number | string | undefined): string =>
-  usd === undefined
-    ? "–"
-    : `$${Number(usd)
-        .toFixed(9)
-        .replace(/\.?0+$/, "")}`;
 
 const runs = defineItems("/v1/summit/runs", {
   empty: "No agent was called yet. `headrace summit invoke` calls one.",
@@ -41,7 +34,7 @@ const runs = defineItems("/v1/summit/runs", {
     textColumn("tool", (row) => row.toolName),
     textColumn("verification", (row) => row.verificationStatus),
     countColumn("tokens", (row) => row.metrics.tokens),
-    { label: "cost", number: true, cell: (row) => dollars(row.metrics.cost_usd) },
+    { label: "cost", number: true, cell: (row) => writeDollars(row.metrics.cost_usd) },
     textColumn("message", (row) => row.message, true),
     timeColumn("due", (row) => row.dueAt),
   ],
