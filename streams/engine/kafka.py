@@ -30,7 +30,7 @@ from streams.engine.kafka_admin import KafkaAdmin
 from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER, TRANSACTIONS
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.kafka_reader import KafkaReader
-from streams.engine.kafka_records import placed_record, produce, reported, topic_id
+from streams.engine.kafka_records import listed, placed_record, produce, reported, topic_id
 from streams.engine.kafka_refusals import Refusals, invalid_settings, refusal_of
 from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
@@ -202,7 +202,7 @@ class KafkaLog:
             pairs = self._admin.list_offsets(
                 specs, isolation_level=isolation, request_timeout=_TIMEOUT_S
             ).items()
-            return {TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in pairs}
+            return {TopicPartition(t.topic, t.partition): listed(self._result(f)) for t, f in pairs}
 
         def retry_until_led() -> dict[TopicPartition, int]:
             deadline = time.monotonic() + _ANSWER_S

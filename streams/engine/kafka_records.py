@@ -73,3 +73,14 @@ def reported(outputs: Sequence[Output]) -> list[bool]:
     last = {(o.topic, o.partition): n for n, o in enumerate(outputs) if o.partition is not None}
     numbers = set(last.values())
     return [o.partition is None or n in numbers for n, o in enumerate(outputs)]
+
+
+def listed(answer: Any) -> int:
+    """Return the offset that was listed for a partition.
+
+    Raises TimeoutError for none: the client reports no error for a broker that is too slow.
+    """
+    offset: int = answer.offset
+    if offset < 0:
+        raise TimeoutError
+    return offset
