@@ -20,6 +20,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from streams.demo import DemoContext, tell
+from streams.gateway.app import create_app
+from streams.gateway.live_tail import TailHub
 from tests.console.conftest import PATIENCE_MS
 from tests.console.test_pages import AXE
 from tests.unit.cli.door import BenchDoor
@@ -52,6 +54,7 @@ PICTURES = (
     Picture("why", "things/{refused}?tab=why", "light", "[data-proof=rederived]"),
     Picture("trace", "traces/{trace}", "light", "[data-row]"),
     Picture("lineage", "lineage?node=trace%3A{trace}", "dark", "[data-node]"),
+    Picture("live", f"live?session_id={SESSION}&from=earliest", "dark", "aside .facts"),
     Picture("spread", "spread?tab=generations", "dark", ".chart"),
 )
 
@@ -62,6 +65,7 @@ AUDITED = (
     "things/summit%3Arun%3Aaudit-demo-00000001",
     "things/saop%3Atask%3Arepair-demo-00000001",
     "lineage?node=trace%3A{trace}",
+    f"live?session_id={SESSION}&from=earliest",
 )
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -104,17 +108,31 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToldDemo]:
             door, bench.log, bench.settings, print, SESSION, agent=door.agent, example=door.example
         )
         tell(ctx)
-        with serving(100, gateway.app) as port:
+        hub = TailHub(bench.log, gateway.settings)
+        app = create_app(
+            gateway.settings, bench.log, gateway.view, clock=lambda: bench.now, hub=hub
+        )
+        with serving(100, app, lifespan="on") as port:
             yield ToldDemo(f"http://127.0.0.1:{port}", bench.now)
+            hub.drain()
+
+
+def settle(page: Page) -> None:
+    """Wait until a page has its data; the stream of a tail never ends."""
+    page.wait_for_selector("html[data-ready=true]", state="attached")
+    if page.locator("main[data-page=live]").count() == 0:
+        page.wait_for_load_state("networkidle")
+    else:
+        page.locator("[data-tail][data-state=live]").wait_for()
+        page.locator("[data-row]").first.wait_for()
 
 
 def take(page: Page, demo: ToldDemo, picture: Picture) -> bytes:
     """Return a picture as PNG, with as few colours as a page of text needs."""
     page.clock.set_fixed_time(demo.now / 1000)
     page.goto(f"{demo.url}/console/{picture.path.format(**demo.find_words())}")
-    page.wait_for_selector("html[data-ready=true]", state="attached")
+    settle(page)
     page.locator(picture.ready).first.wait_for()
-    page.wait_for_load_state("networkidle")
     with Image.open(BytesIO(page.screenshot())) as image:
         target = BytesIO()
         image.convert("RGB").quantize(COLOURS).save(target, "PNG", optimize=True)
@@ -130,8 +148,7 @@ def test_a_page_with_data_is_accessible(path: str, demo: ToldDemo, browser: Brow
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.goto(f"{demo.url}/console/{path.format(**demo.find_words())}")
-        page.wait_for_selector("html[data-ready=true]", state="attached")
-        page.wait_for_load_state("networkidle")
+        settle(page)
         report = Axe().run(page, options=AXE)
         assert report.violations_count == 0, f"{theme} {width}: {report.generate_report()}"
         assert page.evaluate("document.documentElement.scrollWidth") <= width, (theme, width)

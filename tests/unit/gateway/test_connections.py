@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from http.client import HTTPConnection
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import uvicorn
@@ -23,12 +23,15 @@ PATIENCE_S = 60
 
 
 @contextmanager
-def serving(max_connections: int, app: Any = None, **bounds: Any) -> Iterator[int]:
+def serving(
+    max_connections: int, app: Any = None, lifespan: Literal["on", "off"] = "off", **bounds: Any
+) -> Iterator[int]:
     """The port of a server; without an app of one of nothing."""
     bounded: Any = partial(BoundedProtocol, max_connections=max_connections, waiting={}, **bounds)
-    server = uvicorn.Server(
-        uvicorn.Config(app or FastAPI(), http=bounded, log_level="error", ws="none", lifespan="off")
+    config = uvicorn.Config(
+        app or FastAPI(), http=bounded, log_level="error", ws="none", lifespan=lifespan
     )
+    server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=lambda: _run(server.serve([listener])))
         thread.start()
