@@ -9,7 +9,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
-from mcp_types import HEADER_MISMATCH
+from mcp.types import HEADER_MISMATCH
 from starlette.requests import Request
 
 from streams.doors.mcp import task_methods, tasks
