@@ -53,7 +53,6 @@ _VERDICT = Projection(
     ),
 )
 """The members of a verdict that lists may show."""
-_REASON = Projection(APC_EVENTS.record or "", ("rule", "message"))
 _REASONS = Projection(APC_EVENTS.record or "", ("rule", "message", "transitions"))
 
 
@@ -208,23 +207,19 @@ def add_reasons(
 ) -> None:
     """Add to each step the rule and the message of the fact that has it.  facts: the verdicts."""
     for each, verdict in zip(listed, facts, strict=True):
-        reasons = _reasons_by_seq(view, each) if each.decided_later else {}
-        otherwise = _NO_REASON if each.decided_later else _reason_of(verdict)
+        summary, rows = each.summary, [verdict]
+        if each.decided_later:
+            prefix = key("fact", summary.session_id, summary.packet_id)
+            rows = [row for _, row in view.scan(prefix)]
+        reasons = _reasons_by_seq(rows)
         for _, seq, step in each.steps:
-            step |= reasons.get(seq, otherwise)
+            step |= reasons.get(seq, _NO_REASON)
 
 
-def _reason_of(verdict: bytes | None) -> Json:
-    """Return the rule and the message of the fact that has all steps of a packet."""
-    (fact,) = _REASON.many([verdict])
-    return _NO_REASON if isinstance(fact, Undecodable) else fact
-
-
-def _reasons_by_seq(view: ReadOnlyStore, listed: ListedPacket) -> dict[int, Json]:
-    """Return the rule and the message of each step of a packet that several facts have."""
-    prefix = key("fact", listed.summary.session_id, listed.summary.packet_id)
+def _reasons_by_seq(facts: Sequence[bytes | None]) -> dict[int, Json]:
+    """Return the rule and the message of each step that one of the facts has."""
     reasons: dict[int, Json] = {}
-    for fact in _REASONS.many([row for _, row in view.scan(prefix)]):
+    for fact in _REASONS.many(facts):
         if not isinstance(fact, Undecodable):
             reason = {"rule": fact["rule"], "message": fact["message"]}
             reasons |= dict.fromkeys((step["seq"] for step in fact["transitions"]), reason)
