@@ -14,7 +14,7 @@ import click
 from streams.cli import common
 from streams.errors import GatewayUnavailable
 from streams.settings import Settings
-from streams.settings.addresses import Address
+from streams.settings.addresses import Address, read_address
 
 _TIMEOUT_S = 3.0
 _RETRY_S = 0.2
@@ -33,8 +33,9 @@ _LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 def command(address: str | None, wait: float) -> None:
     """Check whether a worker or a gateway is ready: exit 0 if so, 1 if not, 3 without a response.
 
-    Without an address: the first of HEADRACE_METRICS and HEADRACE_GATEWAY that responds.  Use it as
-    a container's health check, or to wait in a script.
+    Without an address: the first that responds of HEADRACE_METRICS, the gateway of this state
+    directory (`headrace up` runs one) and HEADRACE_GATEWAY.  Use it as a container's health check,
+    or to wait in a script.
 
     \b
     Example:
@@ -63,7 +64,10 @@ def _addresses(address: str | None) -> list[Address]:
     settings = Settings.load()
     metrics = settings.metrics
     worker = [] if metrics is None else [Address.parse(metrics, "HEADRACE_METRICS")]
-    return [_reachable(each) for each in (*worker, Address.parse(settings.gateway))]
+    running = read_address(settings)
+    gateway = [] if running is None else [Address.parse(running.url.removeprefix("http://"))]
+    own = Address.parse(settings.gateway)
+    return list(dict.fromkeys(_reachable(each) for each in (*worker, *gateway, own)))
 
 
 def _reachable(address: Address) -> Address:

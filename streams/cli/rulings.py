@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from streams.cli import common, lists, text
-from streams.cli.cells import Row
+from streams.cli.cells import Cell, Row
 from streams.cli.lists import Column
 from streams.settings import Settings
 
@@ -91,7 +91,23 @@ def agents(**params: Any) -> None:
     Example:
       headrace agents --protocol apc
     """
-    lists.show("/v1/agents", "agents", _AGENT, **params)
+    lists.show("/v1/agents", "agents", _AGENT, text_table=_AGENTS, **params)
+
+
+def _agent_row(each: Any, page: text.Page) -> list[Cell]:
+    """Return the cells of an agent; its id, which one copies, is cut after the rule only."""
+    return [
+        page.plain(each["agent"]),
+        page.plain(each["protocol"]),
+        page.number(each["accepted"]),
+        page.number(each["duplicate"]),
+        page.number(each["rejected"]),
+        page.time(each["last_at"]),
+        page.message(each["last_rule"]),
+    ]
+
+
+_AGENTS = lists.TextTable([column.title for column in _AGENT], _agent_row)
 
 
 @click.command("search")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from streams.settings import Settings
+from streams.settings.addresses import GatewayAddress, address_file, published
 from tests.unit.cli.test_cli import run
 
 READY, NOT_YET = (200, '{"ready": true}'), (503, '{"ready": false, "broker": {"up": false}}')
@@ -58,6 +62,20 @@ def test_the_exit_code_is_the_answer(response: Said, code: int) -> None:
         result = run("ready", address)
     assert result.exit_code == code
     assert json.loads(result.stdout) == json.loads(response[1])
+
+
+def test_without_an_address_it_asks_the_gateway_of_the_state_directory(
+    nobody: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("HEADRACE_GATEWAY", nobody)
+    path = address_file(Settings.load())
+    path.parent.mkdir(parents=True)
+    with answering(READY) as address:
+        running = GatewayAddress(f"http://{address}", "127.0.0.1:9092", "", os.getpid())
+        with published(path, running):
+            assert run("ready").exit_code == 0
+        assert run("ready").exit_code == 3
 
 
 def test_without_an_address_it_asks_the_worker_and_else_the_gateway(
