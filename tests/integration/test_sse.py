@@ -139,9 +139,9 @@ def _brief(data: bytes) -> tuple[str, int, str]:
 
 
 def events() -> Iterator[dict[str, Any]]:
-    """Legal transitions: a task is begun, fails, and is begun again."""
+    """Legal transitions: a task is begun, blocked, and begun again."""
     state: dict[tuple[int, int], str] = defaultdict(lambda: "PENDING")
-    onward = {"PENDING": "IN_PROGRESS", "IN_PROGRESS": "FAILED", "FAILED": "IN_PROGRESS"}
+    onward = {"PENDING": "IN_PROGRESS", "IN_PROGRESS": "BLOCKED", "BLOCKED": "IN_PROGRESS"}
     for number in range(EVENTS):
         place = number % SESSIONS, number // SESSIONS % 4
         before = state[place]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from schemas.formats import iso_ms
 from streams.engine.records import TopicPartition
+from streams.log.fetching import records_of
 from streams.play.scenario import Scenario
 from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
@@ -98,11 +99,16 @@ class Story:
             answers.append((iso_ms(self.scenario.now), position, ask(self.scenario, thing)))
 
     def _position(self, line: Json) -> str | None:
-        if "topic" not in line:
+        """Return the position of the last record of the line's topic, which the service may write.
+
+        Behind what the service writes lies an offset without a record, as a transaction's end has.
+        """
+        if "topic" not in line or line.get("raw_base64"):
             return None
-        tp = TopicPartition(line["topic"], 0)
-        end = self.scenario.log.ends([tp])[tp]
-        return f"{tp.topic}/0/{end - 1}" if end and not line.get("raw_base64") else None
+        tp, read = TopicPartition(line["topic"], 0), records_of(self.scenario.log)
+        offsets = range(self.scenario.log.ends([tp])[tp] - 1, -1, -1)
+        places = (f"{tp.topic}/0/{offset}" for offset in offsets)
+        return next((place for place in places if read(place) is not None), None)
 
     def turns(self, thing: str) -> Iterator[tuple[str | None, str | None, Any]]:
         """What was said just before it changed and just after, and last."""
