@@ -66,8 +66,8 @@ def _addresses(address: str | None) -> list[Address]:
     worker = [] if metrics is None else [Address.parse(metrics, "HEADRACE_METRICS")]
     running = read_address(settings)
     gateway = [] if running is None else [Address.parse(running.url.removeprefix("http://"))]
-    own = Address.parse(settings.gateway)
-    return list(dict.fromkeys(_reachable(each) for each in (*worker, *gateway, own)))
+    configured = Address.parse(settings.gateway)
+    return list(dict.fromkeys(_reachable(each) for each in (*worker, *gateway, configured)))
 
 
 def _reachable(address: Address) -> Address:

@@ -86,15 +86,25 @@ async def _run(door: Door, order: bytes) -> Json:
         detail = f"the scenario did not end within {_SECONDS:.0f} s"
         raise refused(422, detail, _FAILED, "/lines") from exc
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await end(process)
     try:
         answer: Json = orjson.loads(output)
     except orjson.JSONDecodeError as exc:
         detail = "the scenario ended without an answer, as one above its memory does"
         raise refused(422, detail, _FAILED, "/lines") from exc
     return answer
+
+
+async def end(process: Process) -> None:
+    """Kill a process if it lives, and wait for its end.
+
+    Python waits for the end of the pipe too, so what is left in it, at most its size, is read.
+    """
+    if process.returncode is None:
+        process.kill()
+        while process.stdout is not None and await process.stdout.read(_CHUNK):
+            pass
+        await process.wait()
 
 
 async def _exchange(process: Process, order: bytes, most_bytes: int) -> bytes:

@@ -48,8 +48,7 @@ def test_a_process_that_prints_for_ever_is_not_read_for_ever() -> None:
             with pytest.raises(ToolRefused, match="1000000 bytes"):
                 await simulating._exchange(process, b"order", 1_000_000)
         finally:
-            process.kill()
-            await process.wait()
+            await simulating.end(process)
 
     asyncio.run(run())
 
