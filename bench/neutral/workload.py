@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import fastavro
 
@@ -74,8 +74,7 @@ def read(name: str, data: bytes) -> dict[str, Any]:
         raise ValueError(f"{data[:FRAME_BYTES].hex()} is not the frame of a {name}")
     stream = BytesIO(data)
     stream.seek(FRAME_BYTES)
-    value: dict[str, Any] = fastavro.schemaless_reader(stream, SCHEMAS[name], None)  # type: ignore[assignment]
-    return value
+    return cast(dict[str, Any], fastavro.schemaless_reader(stream, SCHEMAS[name], None))
 
 
 def changes(count: int, seed: int = SEED) -> Iterator[dict[str, Any]]:

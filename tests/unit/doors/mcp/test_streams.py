@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -61,7 +61,7 @@ class Wire:
             "server": ("localhost", 80),
         }
 
-    async def open(self, method: str, params: Json) -> AsyncIterator[Json]:
+    async def open(self, method: str, params: Json) -> AsyncGenerator[Json, None]:
         """Yield the messages of the answer; the client goes when the iterator is closed."""
         chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
         unread = [{"type": "http.request", "body": message(method, params), "more_body": False}]
@@ -146,7 +146,7 @@ def test_events_come_as_they_happen_and_go_on_after_a_cursor(bench: McpBench) ->
         await call(wire, "sap.tasks", second)
         later = await next_of(stream, "events/event")
         assert later["data"]["value"]["taskId"] == second["taskId"]
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         await call(wire, "sap.tasks", third)
         again = wire.open("events/stream", {**params, "cursor": event["cursor"]})
         assert (await next_of(again, "events/active"))["cursor"] == event["cursor"]
@@ -154,7 +154,7 @@ def test_events_come_as_they_happen_and_go_on_after_a_cursor(bench: McpBench) ->
         ids = {each["data"]["value"]["taskId"] for each in seen}
         assert ids == {second["taskId"], third["taskId"]}
         assert later["eventId"] in [each["eventId"] for each in seen]
-        await again.aclose()  # type: ignore[attr-defined]
+        await again.aclose()
 
     serve(bench, work)
 
@@ -167,7 +167,7 @@ def test_a_quiet_stream_has_heartbeats_with_its_cursor(bench: McpBench) -> None:
             assert each["method"] == "notifications/events/heartbeat"
             assert each["params"]["cursor"] == active["cursor"]
             break
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
 
     serve(bench, work)
 
@@ -227,7 +227,7 @@ def test_tasks_and_resources_are_listened_to(tmp_path: Any) -> None:
             is_updated = is_updated or each["method"] == "notifications/resources/updated"
             if is_done and is_updated:
                 break
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         return messages
 
     with mcp_bench(tmp_path, mcp_task_after_ms=0) as bench:
