@@ -31,6 +31,7 @@ ALL = (
     "sap",
     "asap",
     "summit",
+    "mcp",
     "masking",
     "codec",
     "attacks",

@@ -69,11 +69,22 @@ def times(one: Figure, other: Figure) -> Figure:
     return divided
 
 
+def minus(one: Figure, other: Figure) -> Figure:
+    """Return a function for how much larger one figure is than the other."""
+
+    def subtracted(runs: Sequence[Run]) -> float | None:
+        above, below = one(runs), other(runs)
+        return above - below if above is not None and below is not None else None
+
+    return subtracted
+
+
 _ALONE = {"run": "headrace", "workers": 1, "partitions": 4, "keys": 10_000}
 _MANY = {"run": "headrace", "workers": 1, "partitions": 256}
 _HITS = {"run": "hits, workers 1, partitions 4"}
 _WHOLE, _WARM = "events_per_cpu_s", "warm_per_cpu_s"
 _PER_CPU = "packets_per_cpu_s"
+_READ = "records_per_s"
 _FIRST, _FAST = "first view", "tail, 1000 events/s"
 _SCROLLED = "tail, scrolled from end to end"
 TARGETS = (
@@ -134,6 +145,26 @@ TARGETS = (
         of("p50_ms", run="on the log, one client"),
         50.0,
         True,
+    ),
+    Target(
+        "the MCP tool state, beyond the route it stands on, p50 ms",
+        "mcp",
+        minus(of("p50_ms", run="tool state"), of("p50_ms", run="GET a thing")),
+        2.0,
+        True,
+    ),
+    Target(
+        "the MCP tool send, of a POST and a query behind it, p50",
+        "mcp",
+        times(of("p50_ms", run="tool send"), of("p50_ms", run="POST and ?after=")),
+        1.3,
+        True,
+    ),
+    Target(
+        "records/s of an MCP poll that matches nothing, of those of tail --json",
+        "mcp",
+        times(of(_READ, run="poll that matches nothing"), of(_READ, run="tail --json")),
+        0.5,
     ),
     Target("the console's first paint, ms", "console", of("painted_ms", run=_FIRST), 300.0, True),
     Target("its overview filled, ms", "console", of("filled_ms", run=_FIRST), 1000.0, True),
