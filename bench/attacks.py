@@ -54,11 +54,18 @@ class Target(NamedTuple):
         return socket.create_connection((address.hostname, address.port), LONG_S)
 
     def produce(self, topic: Topic, key: bytes, value: bytes, **config: object) -> None:
-        """Write past the gateway, as who may write to the topic in Kafka can."""
+        """Write past the gateway, as who may write to the topic in Kafka can.
+
+        Raises RuntimeError if Kafka does not take it.
+        """
+        failures: list[ck.KafkaError | None] = []
         limits = {"message.max.bytes": 1_000_000_000, "queue.buffering.max.kbytes": 1024 * 1024}
         client = ck.Producer({"bootstrap.servers": self.env.settings.bootstrap, **limits, **config})
-        client.produce(self.env.settings.prefix + topic.name, value, key, 0)
+        name = self.env.settings.prefix + topic.name
+        client.produce(name, value, key, 0, on_delivery=lambda error, _: failures.append(error))
         client.flush(LONG_S)
+        if failures != [None]:
+            raise RuntimeError(f"Kafka does not take a record for {name}: {failures}")
 
 
 def patterns(target: Target) -> str:
@@ -130,8 +137,23 @@ def facts(target: Target) -> str:
 
 def pages(target: Target) -> str:
     """Write eight records of 15 MB, which zstd makes 1 KB each, and ask for pages of them."""
-    for _ in range(8):
-        target.produce(APC_PACKETS, b"page", bytes(15 * MIB), **{"compression.type": "zstd"})
+    return ask_for_pages(target, 8, 15 * MIB, "zstd")
+
+
+def pages_of_gzip(target: Target) -> str:
+    """Write eight records of 15 MB, which gzip makes 15 KB each, and ask for pages of them."""
+    return ask_for_pages(target, 8, 15 * MIB, "gzip")
+
+
+def bombs(target: Target) -> str:
+    """Write two records of 200 MB, which gzip makes 200 KB each, and ask for pages of them."""
+    return ask_for_pages(target, 2, 200 * MIB, "gzip")
+
+
+def ask_for_pages(target: Target, count: int, size: int, codec: str) -> str:
+    """Write so many records of zeros, and have eight clients ask for pages of them."""
+    for _ in range(count):
+        target.produce(APC_PACKETS, b"page", bytes(size), **{"compression.type": codec})
     path = f"/v1/records/{APC_PACKETS.name}/0?limit=200"
     return at_once(8, lambda _: ask_for_a_while(target, path))
 
@@ -166,6 +188,8 @@ ATTACKS: dict[str, Callable[[Target], str]] = {
     "identifiers": identifiers,
     "facts": facts,
     "pages": pages,
+    "pages_of_gzip": pages_of_gzip,
+    "bombs": bombs,
     "fresh": fresh,
 }
 

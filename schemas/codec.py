@@ -25,12 +25,14 @@ from fastavro.schema import fingerprint, to_parsing_canonical_form
 from fastavro.types import AvroMessage
 
 from schemas.catalogue import CATALOGUE, SchemaEntry
-from schemas.decoder import ERRORS, Decode
+from schemas.decoder import ERRORS, Counted, Decode, compile_decoder
 from schemas.encoder import AvroBody, Unencodable
 from schemas.native import EncodeFramed, compile_functions
 from schemas.sources import Schema
 
 __all__ = [
+    "MAX_ITEMS",
+    "MAX_SENT_ITEMS",
     "AvroBody",
     "Decoded",
     "Ids",
@@ -45,6 +47,10 @@ __all__ = [
     "written_id",
 ]
 
+MAX_SENT_ITEMS = 500_000
+"""The most items of lists and maps, together, in a record that clients send."""
+MAX_ITEMS = 4 * MAX_SENT_ITEMS
+"""The most in any other, which may contain what was sent."""
 _SINGLE_OBJECT = b"\xc3\x01"
 
 
@@ -126,6 +132,11 @@ def _coder_of(id: int) -> _Coder:
     return _Coder(entry, _prefix(id), decode, encode)
 
 
+@cache
+def _counting_decoder(id: int) -> Decode:
+    return compile_decoder(CATALOGUE.entry(id).schema, counted=True)
+
+
 def _prefix(id: int) -> bytes:
     return b"\x00" + id.to_bytes(4, "big")
 
@@ -189,23 +200,31 @@ def _frame(value: bytes) -> tuple[int, bytes]:
     raise Undecodable("frame_unknown", "The value is in no framing of Avro that is known here.")
 
 
-def decode(value: bytes | None, record: str) -> Decoded:
-    """Decode a framed record of the given type.  Raises Undecodable, and nothing else."""
+def decode(value: bytes | None, record: str, max_items: int = MAX_ITEMS) -> Decoded:
+    """Decode a framed record of the given type.
+
+    max_items: of all its lists and maps.  Raises Undecodable, and nothing else.
+    """
     if value is None:
         raise Undecodable("null_value", "The record has no value.")
     id, body = _frame(value)
     coder = _coder(record)
     if id == coder.entry.id:
-        return Decoded(_read_current(coder, body), body, id, True)
+        return Decoded(_read_current(coder, body, max_items), body, id, True)
     entry = CATALOGUE.entry(id)
     if entry.record != record:
         raise Undecodable("record_mismatch", f"The value is a {entry.record}, not a {record}.")
-    return Decoded(_read_earlier(entry, coder.entry, body), body, id, False)
+    return Decoded(_read_earlier(entry, coder.entry, body, max_items), body, id, False)
 
 
-def _read_current(coder: _Coder, body: bytes) -> dict[str, Any]:
+def _read_current(coder: _Coder, body: bytes, max_items: int) -> dict[str, Any]:
     try:
-        value, end = coder.decode(body, 0)
+        if len(body) <= max_items:  # an item takes a byte at least
+            value, end = coder.decode(body, 0)
+        else:
+            counted = Counted(body)
+            counted.max_items = max_items
+            value, end = _counting_decoder(coder.entry.id)(counted, 0)
     except ERRORS as exc:
         raise Undecodable("body_invalid", f"The body is no {coder.entry.record}: {exc}.") from exc
     if end != len(body):
@@ -215,9 +234,11 @@ def _read_current(coder: _Coder, body: bytes) -> dict[str, Any]:
     return value
 
 
-def _read_earlier(writer: SchemaEntry, latest: SchemaEntry, body: bytes) -> dict[str, Any]:
+def _read_earlier(
+    writer: SchemaEntry, latest: SchemaEntry, body: bytes, max_items: int
+) -> dict[str, Any]:
     """Resolve a body of an earlier version to the latest version by Avro's rules."""
-    _read_current(_coder_of(writer.id), body)
+    _read_current(_coder_of(writer.id), body, max_items)
     resolved: AvroMessage = fastavro.schemaless_reader(
         BytesIO(body),
         _parsed(writer.id),
@@ -244,7 +265,9 @@ def _plain_enums(value: Any) -> Any:
     return value
 
 
-def decode_many(values: Sequence[bytes | None], record: str) -> list[Decoded | Undecodable]:
+def decode_many(
+    values: Sequence[bytes | None], record: str, max_items: int = MAX_ITEMS
+) -> list[Decoded | Undecodable]:
     """Decode each value; a value that `decode` raises Undecodable for yields the exception
     instead.
     """
@@ -253,13 +276,13 @@ def decode_many(values: Sequence[bytes | None], record: str) -> list[Decoded | U
     results: list[Decoded | Undecodable] = []
     for value in values:
         try:
-            if value is not None and value[:5] == prefix:
+            if value is not None and value[:5] == prefix and len(value) <= max_items:
                 body = value[5:]
                 decoded, end = read(body, 0)
                 if end == len(body):
                     results.append(Decoded(decoded, body, id, True))
                     continue
-            results.append(decode(value, record))
+            results.append(decode(value, record, max_items))
         except Undecodable as exc:
             results.append(exc.with_traceback(None))  # whose frames hold these very results
         except ERRORS as exc:

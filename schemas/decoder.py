@@ -66,21 +66,43 @@ def block(b: bytes, p: int) -> tuple[int, int, int]:
     return -n, p, p + size
 
 
+class Counted(bytes):
+    """Bytes of which decoding counts the items of lists and maps.
+
+    An item may take one byte, and two hundred once it is decoded.
+    """
+
+    items = 0
+    max_items: int
+
+
+def count(b: Counted, n: int) -> None:
+    """Add the items of a block.  Raises ValueError beyond the most that the bytes may have."""
+    b.items += n
+    if b.items > b.max_items:
+        raise ValueError(f"lists and maps have more than {b.max_items} items")
+
+
 def full_name(schema: Schema) -> str:
     """Return the full name of a record or enum schema."""
     return f"{schema['namespace']}.{schema['name']}"
 
 
 class Compiler:
-    """A compiler of one self-contained schema to the source of its decoding functions."""
+    """A compiler of one self-contained schema to the source of its decoding functions.
 
-    def __init__(self) -> None:
+    counted: they take `Counted`.
+    """
+
+    def __init__(self, *, counted: bool = False) -> None:
+        self.counted = counted
         self.scope: dict[str, Any] = {
             "SHORT": _SHORT,
             "long": long,
             "int32": int32,
             "length": length,
             "block": block,
+            "count": count,
             "double": _DOUBLE,
             "BOOLEAN": {0: False, 1: True},
         }
@@ -170,6 +192,7 @@ class Compiler:
             "else:",
             *self.head(n, end, 1),
             f" while {n}:",
+            *([f"  count(b, {n})"] if self.counted else []),
             f"  for _ in range({n}):",
             *loop,
             f"  if {end} != -1 and {end} != p: raise ValueError('a block has not its size')",
@@ -218,12 +241,13 @@ def indented(lines: list[str], by: int = 1) -> list[str]:
     return [" " * by + line for line in lines]
 
 
-def compile_decoder(schema: Schema) -> Decode:
+def compile_decoder(schema: Schema, *, counted: bool = False) -> Decode:
     """Compile the decoding function of a record schema: (buffer, position) → (value, position).
 
-    schema: self-contained.  The position returned may be beyond the buffer's end: the caller
-    compares it with the expected end of the value.  Raises `ERRORS`.
+    schema: self-contained.  counted: the buffer must be `Counted`.  The position returned may be
+    beyond the buffer's end: the caller compares it with the expected end of the value.
+    Raises `ERRORS`.
     """
-    compiler = Compiler()
+    compiler = Compiler(counted=counted)
     decode: Decode = compiler.function(compiler.record(schema))
     return decode

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from schemas.catalogue import CATALOGUE
-from schemas.codec import Undecodable, decode
+from schemas.codec import MAX_ITEMS, Undecodable, decode
 from schemas.decoder import ERRORS, Compiler, after_null, full_name, indented
 from schemas.sources import Schema
 
@@ -45,7 +45,7 @@ class Projection:
         prefix, read = self._prefix, self._read
         results: list[dict[str, Any] | Undecodable] = []
         for value in values:
-            if value is not None and value[:5] == prefix:
+            if value is not None and value[:5] == prefix and len(value) <= MAX_ITEMS:
                 try:
                     members, end = read(value, 5)
                 except ERRORS:

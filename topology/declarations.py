@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from schemas.codec import MAX_ITEMS, MAX_SENT_ITEMS
+
 KeyOf = Callable[[Mapping[str, Any]], str]
 """The record key that a value (in its JSON form) has; raises KeyUnknown if it lacks a part."""
 
@@ -101,6 +103,12 @@ class Topic:
             self.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR, TopicKind.INTERNAL)
             or self.keyed_fact
         )
+
+    @property
+    def max_items(self) -> int:
+        """Return the most items of lists and maps, together, in a value."""
+        sent = self.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR)
+        return MAX_SENT_ITEMS if sent else MAX_ITEMS
 
     @property
     def same_partition(self) -> bool:

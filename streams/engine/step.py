@@ -177,7 +177,7 @@ class Step:
 
 
 def _decode_records(topic: Topic, records: Sequence[Record]) -> list[Decoded | Undecodable]:
-    results = decode_many([record.value for record in records], topic.record or "")
+    results = decode_many([record.value for record in records], topic.record or "", topic.max_items)
     if topic.nullable:
         pairs = zip(records, results, strict=True)
         return [_NULL_VALUE if record.value is None else result for record, result in pairs]

@@ -169,7 +169,7 @@ def to_message(topic: Topic, record: LogRecord) -> Message:
     """Decode a command.  Raises Undecodable."""
     if record.value is None:
         return Message(topic, record, {}, b"", False)
-    decoded = decode(record.value, topic.record or "")
+    decoded = decode(record.value, topic.record or "", topic.max_items)
     return Message(topic, record, decoded.value, decoded.body, False)
 
 

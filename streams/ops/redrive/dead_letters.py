@@ -181,7 +181,8 @@ def _decodes(dead_letter: DeadLetter) -> bool:
     if dead_letter.value is None:
         return dead_letter.topic.nullable
     try:
-        decode(dead_letter.value, dead_letter.topic.record or "")
+        topic = dead_letter.topic
+        decode(dead_letter.value, topic.record or "", topic.max_items)
     except Undecodable:
         return False
     return True

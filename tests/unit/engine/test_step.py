@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from schemas import encode
+from schemas.codec import MAX_SENT_ITEMS
+from schemas.encoder import varint
 from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.engine.records import LogRecord
 from streams.engine.step import Step
@@ -46,6 +48,14 @@ def test_a_null_value_is_a_withdrawal_where_the_topic_takes_it(topic: Topic, cou
     assert step.undecodable == 3 - count
     dead = [out.headers for out in step.effects.outputs if out.topic == "toy.in.dlq"]
     assert len(dead) == 3 - count
+
+
+def test_a_record_of_more_items_than_clients_may_send_is_a_dead_letter() -> None:
+    frame, count = encode(RECORD, {"data": {}})[:5], MAX_SENT_ITEMS + 1
+    value = frame + varint(count) + bytes(2 * count) + b"\0"
+    step = Step(Listener(), Context(0, 1, "", {}), lambda keys: [None for _ in keys])
+    assert step.records([(ALL, LogRecord("toy.in", 0, 7, 0, b"a", value))]) == []
+    assert [out.topic for out in step.effects.outputs] == ["toy.in.dlq"]
 
 
 @pytest.mark.parametrize("again", [True, False])
