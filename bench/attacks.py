@@ -53,19 +53,21 @@ class Target(NamedTuple):
         address = urlsplit(self.url)
         return socket.create_connection((address.hostname, address.port), LONG_S)
 
-    def produce(self, topic: Topic, key: bytes, value: bytes, **config: object) -> None:
-        """Write past the gateway, as who may write to the topic in Kafka can.
+    def produce(self, topic: Topic, key: bytes, value: bytes, **config: object) -> int:
+        """Write past the gateway, as who may write to the topic in Kafka can; returns the offset.
 
         Raises RuntimeError if Kafka does not take it.
         """
-        failures: list[ck.KafkaError | None] = []
+        reports: list[tuple[ck.KafkaError | None, ck.Message]] = []
         limits = {"message.max.bytes": 1_000_000_000, "queue.buffering.max.kbytes": 1024 * 1024}
         client = ck.Producer({"bootstrap.servers": self.env.settings.bootstrap, **limits, **config})
         name = self.env.settings.prefix + topic.name
-        client.produce(name, value, key, 0, on_delivery=lambda error, _: failures.append(error))
+        client.produce(name, value, key, 0, on_delivery=lambda *report: reports.append(report))
         client.flush(LONG_S)
-        if failures != [None]:
-            raise RuntimeError(f"Kafka does not take a record for {name}: {failures}")
+        for error, message in reports:
+            if error is None:
+                return int(message.offset())
+        raise RuntimeError(f"Kafka does not take a record for {name}: {reports}")
 
 
 def patterns(target: Target) -> str:
@@ -152,9 +154,11 @@ def bombs(target: Target) -> str:
 
 def ask_for_pages(target: Target, count: int, size: int, codec: str) -> str:
     """Write so many records of zeros, and have eight clients ask for pages of them."""
-    for _ in range(count):
+    offsets = [
         target.produce(APC_PACKETS, b"page", bytes(size), **{"compression.type": codec})
-    path = f"/v1/records/{APC_PACKETS.name}/0?limit=200"
+        for _ in range(count)
+    ]
+    path = f"/v1/records/{APC_PACKETS.name}/0?limit=200&from={offsets[0]}"
     return at_once(8, lambda _: ask_for_a_while(target, path))
 
 

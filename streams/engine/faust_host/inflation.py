@@ -12,6 +12,7 @@ import io
 import logging
 import struct
 from collections.abc import Callable
+from mmap import mmap
 
 import cramjam
 from aiokafka.codec import _detect_xerial_stream
@@ -85,12 +86,16 @@ def _zstd_exceeds(body: bytes, bound: int) -> bool:
     return _overflows(cramjam.zstd.decompress_into, body, bound)
 
 
-def _overflows(inflate: Callable[[bytes, bytearray], int], body: bytes, bound: int) -> bool:
-    """Inflate into a buffer of `bound` bytes; its pages take no memory until they are written."""
-    try:
-        inflate(body, bytearray(bound))
-    except cramjam.DecompressionError as exc:
-        return "failed to write whole buffer" in str(exc)
+def _overflows(inflate: Callable[[bytes, mmap], int], body: bytes, bound: int) -> bool:
+    """Inflate into a buffer of `bound` bytes.
+
+    It is mapped, since a bytearray would be filled with zeros first, for each batch.
+    """
+    with mmap(-1, bound) as buffer:
+        try:
+            inflate(body, buffer)
+        except cramjam.DecompressionError as exc:
+            return "failed to write whole buffer" in str(exc)
     return False
 
 

@@ -80,6 +80,16 @@ def test_reading_300_mb_of_zeros_takes_no_more_than_the_bound() -> None:
     assert peak < INFLATED_BYTES + (8 << 20)
 
 
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_small_batch_takes_no_memory_of_the_bound(codec: int) -> None:
+    data, _ = fetched(("good", 0), compression=codec)
+    tracemalloc.start()
+    assert replace_bombs(data) is data
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
 def test_a_part_at_the_end_of_a_fetch_stays_there() -> None:
     attack, (sound, _) = bomb(4, BOUND + 1), fetched(("good", 0))
     assert replace_bombs(attack + sound[:40], BOUND).endswith(sound[:40])
