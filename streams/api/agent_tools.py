@@ -45,6 +45,8 @@ class AgentTools(NamedTuple):
     topic: of the calls.  list: the tools of registered agents, by agent, the agent itself first.
     call: makes the envelope of a call.  cancel: makes that which cancels a run, with a reason.
     node: the node of a run, whose outcome is the answer.
+    manifest: the node of the manifest that declares a tool.
+    changes: a record of this topic is written when an agent is registered, changed or withdrawn.
     wait_s: how long a call waits for it; takes what the caller wishes, in seconds.
     """
 
@@ -53,4 +55,6 @@ class AgentTools(NamedTuple):
     call: Callable[[AgentTool, Mapping[str, Any], CallContext], Json]
     cancel: Callable[[str, str], Json]
     node: Callable[[str], str]
+    manifest: Callable[[AgentTool], str]
+    changes: Topic
     wait_s: Callable[[ServiceSettings, float | None], float]

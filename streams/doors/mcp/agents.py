@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -80,6 +80,17 @@ def list_offered(door: Door) -> list[OfferedTool]:
         return []
     with door.gateway.view.reader() as view:
         return [OfferedTool(name_of(each), each, of) for of in OFFERED for each in of.list(view)]
+
+
+def list_manifests(door: Door) -> list[tuple[str, AgentTool]]:
+    """Return the node of the manifest of each registered agent, by agent.  Raises ViewNotReady."""
+    with door.gateway.view.reader() as view:
+        return [
+            (of.manifest(each), each)
+            for of in OFFERED
+            for each in of.list(view)
+            if each.name is None
+        ]
 
 
 def find_offered(door: Door, name: str) -> OfferedTool | None:
@@ -201,13 +212,13 @@ def ended(run_id: str, outcome: Json, meta: Json) -> Json:
     return tool_result(structured, meta=meta)
 
 
-def page_of(offered: list[OfferedTool], cursor: str | None, size: int) -> tuple[int, str | None]:
-    """Return where a page of tools begins, and the cursor of the next; a cursor is a name.
+def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[int, str | None]:
+    """Return where a page of a list begins, and the cursor of the next; a cursor is a name.
 
     Raises KeyError for a cursor that is none.
     """
     begin = 0
     if cursor is not None:
-        begin = {each.name: n for n, each in enumerate(offered)}[cursor] + 1
+        begin = {name: n for n, name in enumerate(names)}[cursor] + 1
     after = begin + size
-    return begin, offered[after - 1].name if after < len(offered) else None
+    return begin, names[after - 1] if after < len(names) else None

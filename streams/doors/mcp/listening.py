@@ -1,7 +1,7 @@
-"""`subscriptions/listen`: tells of changes of tasks and of resources, without replay.
+"""`subscriptions/listen`: tells of changes of tasks, resources and lists, without replay.
 
-SAP tasks, Summit runs and ASAP tasks are followed, by handle or as resources; other wishes are left
-out of the acknowledgement.
+SAP tasks, Summit runs and ASAP tasks are followed, by handle or as resources, and the lists of
+tools and of resources; other wishes are left out of the acknowledgement.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from mcp.shared.exceptions import MCPError
 
 from streams.access.callers import Role
 from streams.doors.mcp import task_methods
+from streams.doors.mcp.changes import Changes, Subject
 from streams.doors.mcp.door import Client, Door
+from streams.doors.mcp.list_changes import ListSubject, find_lists, note_contents, watch_lists
 from streams.doors.mcp.notifying import Gone, Notifier
 from streams.doors.mcp.results import Json, ToolRefused
 from streams.doors.mcp.streaming import take_room, watch_drain
@@ -34,38 +36,16 @@ MOST = 100
 
 
 @dataclass(eq=False)
-class Subject:
+class ThingSubject(Subject):
     """A thing that a client follows.  name: a handle, or the address of a resource.
 
-    last: what was sent of it.  is_pending: it has changed since.
+    last: what was sent of it.
     """
 
     name: str
     thing: Awaited
     is_task: bool
     last: Json = field(default_factory=dict)
-    is_pending: bool = False
-
-
-class Changes:
-    """The subjects that have changed, each once; None for the end of the stream."""
-
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[Subject | None] = asyncio.Queue()
-
-    def add(self, subject: Subject) -> None:
-        if not subject.is_pending:
-            subject.is_pending = True
-            self._queue.put_nowait(subject)
-
-    def end(self) -> None:
-        self._queue.put_nowait(None)
-
-    async def next(self) -> Subject | None:
-        subject = await self._queue.get()
-        if subject is not None:
-            subject.is_pending = False
-        return subject
 
 
 async def listen(
@@ -82,11 +62,16 @@ async def listen(
 async def _follow(
     door: Door, client: Client, wishes: types.SubscriptionFilter, send: Notifier
 ) -> None:
-    subjects = [*_find_tasks(door, client, wishes), *_find_resources(door, wishes)]
+    things = [*_find_tasks(door, client, wishes), *_find_resources(door, wishes)]
+    lists = list(find_lists(wishes))
     changes = Changes()
-    watchers = [asyncio.create_task(_watch(door, each, changes)) for each in subjects]
+    watchers = [asyncio.create_task(_watch(door, each, changes)) for each in things]
     try:
-        await send("subscriptions/acknowledged", {"notifications": _honoured(subjects)})
+        for each in lists:
+            await note_contents(door, each)
+        if lists:
+            watchers.append(asyncio.create_task(watch_lists(door, lists, changes)))
+        await send("subscriptions/acknowledged", {"notifications": _honoured(things, lists)})
         async with watch_drain(door, changes.end):
             while (subject := await changes.next()) is not None:
                 await _tell(door, client, subject, send)
@@ -98,17 +83,19 @@ async def _follow(
         await asyncio.gather(*watchers, return_exceptions=True)
 
 
-def _find_tasks(door: Door, client: Client, wishes: types.SubscriptionFilter) -> Iterator[Subject]:
+def _find_tasks(
+    door: Door, client: Client, wishes: types.SubscriptionFilter
+) -> Iterator[ThingSubject]:
     ids = (wishes.model_extra or {}).get("taskIds")
     if not client.takes_tasks or not isinstance(ids, list):
         return
     for id in ids[:MOST]:
         with suppress(MCPError):
             if isinstance(id, str):
-                yield Subject(id, find_task(door, id).awaited, True)
+                yield ThingSubject(id, find_task(door, id).awaited, True)
 
 
-def _find_resources(door: Door, wishes: types.SubscriptionFilter) -> Iterator[Subject]:
+def _find_resources(door: Door, wishes: types.SubscriptionFilter) -> Iterator[ThingSubject]:
     caller = get_caller()
     if caller is not None and not caller.has((Role.READER,)):
         return
@@ -116,18 +103,19 @@ def _find_resources(door: Door, wishes: types.SubscriptionFilter) -> Iterator[Su
         node = unquote(uri.removeprefix(_NODE)) if uri.startswith(_NODE) else None
         thing = find_awaited(door, node)
         if thing is not None:
-            yield Subject(uri, thing, False)
+            yield ThingSubject(uri, thing, False)
 
 
-def _honoured(subjects: list[Subject]) -> Json:
+def _honoured(things: list[ThingSubject], lists: list[ListSubject]) -> Json:
     names = {
-        "taskIds": [each.name for each in subjects if each.is_task],
-        "resourceSubscriptions": [each.name for each in subjects if not each.is_task],
+        "taskIds": [each.name for each in things if each.is_task],
+        "resourceSubscriptions": [each.name for each in things if not each.is_task],
     }
-    return {name: values for name, values in names.items() if values}
+    honoured: Json = {name: values for name, values in names.items() if values}
+    return honoured | {each.wish: True for each in lists}
 
 
-async def _watch(door: Door, subject: Subject, changes: Changes) -> None:
+async def _watch(door: Door, subject: ThingSubject, changes: Changes) -> None:
     """Note each change of a thing.  Its outcome may come after its last state."""
     ending = asyncio.create_task(await_outcome(door, subject.thing, math.inf))
     ending.add_done_callback(lambda _: changes.add(subject))
@@ -143,7 +131,11 @@ async def _watch(door: Door, subject: Subject, changes: Changes) -> None:
 
 
 async def _tell(door: Door, client: Client, subject: Subject, send: Notifier) -> None:
-    """Send what has become of a thing.  Raises Gone."""
+    """Send what has become of a thing or a list.  Raises Gone."""
+    if isinstance(subject, ListSubject):
+        await send(subject.notification, {})
+    if not isinstance(subject, ThingSubject):
+        return
     if not subject.is_task:
         await send("resources/updated", {"uri": subject.name})
         return

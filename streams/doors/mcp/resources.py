@@ -8,7 +8,9 @@ from typing import NamedTuple
 from mcp.shared.uri_template import UriTemplate
 
 from streams.access.callers import Role
+from streams.doors.mcp import agents
 from streams.doors.mcp.door import Door
+from streams.doors.mcp.reading import node_uri
 from streams.doors.mcp.records import read_record
 from streams.doors.mcp.results import refused
 from streams.doors.mcp.rules import rule_text, rules_by_code
@@ -45,8 +47,17 @@ class Template(NamedTuple):
         return None if variables is None else {k: str(v) for k, v in variables.items()}
 
 
+class Entry(NamedTuple):
+    """A resource as lists show it."""
+
+    uri: str
+    name: str
+    description: str
+    media: str = JSON
+
+
 class Listed(NamedTuple):
-    """A resource that lists show.  read: as of a template."""
+    """A resource of its own.  read: as of a template."""
 
     uri: str
     name: str
@@ -145,6 +156,22 @@ LISTED: tuple[Listed, ...] = (
     Listed("headrace://rules", "rules", "All rule codes and their meanings.", _list_rules),
     Listed("headrace://openapi", "openapi", "The HTTP API, which `query` asks.", _describe_api),
 )
+
+
+def list_entries(door: Door) -> tuple[list[Entry], list[Entry]]:
+    """Return the resources that are always there, and the manifests of registered agents.
+
+    Manifests are for readers.  Raises ViewNotReady.
+    """
+    caller = get_caller()
+    always = [Entry(each.uri, each.name, each.description, each.media) for each in LISTED]
+    if caller is not None and not caller.has((Role.READER,)):
+        return always, []
+    manifests = [
+        Entry(node_uri(node), node, f"The manifest of {tool.agent_id}, as registered.")
+        for node, tool in agents.list_manifests(door)
+    ]
+    return always, manifests
 
 
 async def read(door: Door, uri: str) -> Content | None:

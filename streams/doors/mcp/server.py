@@ -13,6 +13,7 @@ import mcp.types as types
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 from streams.api.problems import error_response
 from streams.doors.mcp import (
@@ -67,7 +68,7 @@ _HINTS: dict[Any, CacheHint] = {
 _MOST_LAG = 1000
 INITIALIZE = "initialize"
 PAGE = 100
-"""The tools of agents on one page."""
+"""The tools of agents, or their manifests, on one page."""
 
 
 def make_server(door: Door) -> Server[Any]:
@@ -90,7 +91,7 @@ def make_server(door: Door) -> Server[Any]:
         on_completion=methods.complete,
     )
     server.extensions = {events.EXTENSION: {}, tasks.EXTENSION: {}}
-    server.middleware += [_show_events, _Measuring(door, server)]
+    server.middleware += [_show_capabilities, _Measuring(door, server)]
     server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
     server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
     task_server.add_methods(server, door)
@@ -98,12 +99,13 @@ def make_server(door: Door) -> Server[Any]:
     return server
 
 
-async def _show_events(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Add the capability for clients that do not look among the extensions."""
+async def _show_capabilities(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Add events, for clients that do not look among the extensions; prompts never change."""
     result = await call_next(ctx)
     if ctx.method not in (INITIALIZE, "server/discover") or not isinstance(result, dict):
         return result
-    capabilities = {**result["capabilities"], "events": events.CAPABILITY}
+    fixed = {"events": events.CAPABILITY, "prompts": {"listChanged": False}}
+    capabilities = {**result["capabilities"], **fixed}
     if ctx.method == INITIALIZE:  # extensions came with the version after
         capabilities.pop("extensions", None)
     return {**result, "capabilities": capabilities}
@@ -145,9 +147,9 @@ class _Methods:
         ours = [] if cursor is not None else [each for each in TOOLS if each.is_for(caller)]
         offered = await self._in_thread(lambda: agents.list_offered(self._door))
         try:
-            begin, following = agents.page_of(offered, cursor, PAGE)
+            begin, following = agents.page_of([each.name for each in offered], cursor, PAGE)
         except KeyError as exc:
-            raise unknown("list_cursor", "the cursor is not one that this list has given") from exc
+            raise _unknown_cursor() from exc
         page = offered[begin : begin + PAGE]
         return types.ListToolsResult(
             tools=[*map(describe_tool, ours), *map(describe_offered, page)], next_cursor=following
@@ -208,7 +210,13 @@ class _Methods:
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        _check_cursor(params)
+        cursor = None if params is None else params.cursor
+        always, manifests = await self._in_thread(lambda: resources.list_entries(self._door))
+        try:
+            begin, following = agents.page_of([each.name for each in manifests], cursor, PAGE)
+        except KeyError as exc:
+            raise _unknown_cursor() from exc
+        page = [*([] if cursor is not None else always), *manifests[begin : begin + PAGE]]
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
@@ -217,8 +225,9 @@ class _Methods:
                     description=each.description,
                     mime_type=each.media,
                 )
-                for each in resources.LISTED
-            ]
+                for each in page
+            ],
+            next_cursor=following,
         )
 
     async def list_templates(
@@ -320,7 +329,11 @@ def _check_role(tool: Tool) -> None:
 def _check_cursor(params: types.PaginatedRequestParams | None) -> None:
     """Refuse any cursor, for no list has a second page."""
     if params is not None and params.cursor is not None:
-        raise unknown("list_cursor", "the cursor is not one that this list has given")
+        raise _unknown_cursor()
+
+
+def _unknown_cursor() -> MCPError:
+    return unknown("list_cursor", "the cursor is not one that this list has given")
 
 
 async def _or_error(reading: Awaitable[T], **more: Any) -> T:

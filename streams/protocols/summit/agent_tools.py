@@ -11,7 +11,7 @@ from streams.protocols.summit.settings import SummitSettings
 from streams.settings.service import ServiceSettings
 from streams.views.reads import ReadOnlyStore
 from topology.keys import composite
-from topology.summit import SUMMIT_CALLS
+from topology.summit import SUMMIT_AGENTS, SUMMIT_CALLS
 
 INVOKE, TOOL_CALL, CANCEL = "agent.invoke", "tool.call", "agent.cancel"
 
@@ -63,10 +63,23 @@ def node_of(run_id: str) -> str:
     return f"summit:run:{composite(run_id)}"
 
 
+def manifest_of(tool: AgentTool) -> str:
+    return f"summit:manifest:{composite(tool.agent_id, tool.version)}"
+
+
 def wait_s(settings: ServiceSettings, wish: float | None) -> float:
     """Return how long a call waits for the end of its run, in seconds."""
     summit = SummitSettings.of(settings)
     return summit.summit_wait_s if wish is None else min(wish, summit.summit_wait_max_s)
 
 
-TOOLS = AgentTools(SUMMIT_CALLS, list_tools, make_call, make_cancel, node_of, wait_s)
+TOOLS = AgentTools(
+    topic=SUMMIT_CALLS,
+    list=list_tools,
+    call=make_call,
+    cancel=make_cancel,
+    node=node_of,
+    manifest=manifest_of,
+    changes=SUMMIT_AGENTS,
+    wait_s=wait_s,
+)

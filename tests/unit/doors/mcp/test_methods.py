@@ -58,6 +58,8 @@ def test_what_the_server_says_of_itself(bench: McpBench) -> None:
         assert capabilities.tools is not None
         assert capabilities.resources is not None
         assert capabilities.prompts is not None
+        assert capabilities.prompts.list_changed is False
+        assert capabilities.tools.list_changed is (mode == "auto")
         assert capabilities.completions is not None
         assert capabilities.logging is None
 

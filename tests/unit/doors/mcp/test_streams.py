@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from streams.access import Role
 from streams.doors.mcp.tails import Tail
@@ -20,6 +21,7 @@ from streams.gateway.app import create_app
 from tests.unit.doors.mcp.bench import MODERN, Json, McpBench, mcp_bench
 from tests.unit.doors.mcp.test_tasks import message
 from tests.unit.protocols.sap.queries.stage import result, task
+from tests.unit.protocols.summit.queries.stage import AGENT, manifest
 
 URL = "http://localhost/mcp"
 FACTS: Json = {"topic": "sap.acks"}
@@ -212,7 +214,7 @@ def test_tasks_and_resources_are_listened_to(tmp_path: Any) -> None:
         wishes = {
             "taskIds": [created["taskId"], "t1.s.none.x"],
             "resourceSubscriptions": [uri, "headrace://topics"],
-            "toolsListChanged": True,
+            "promptsListChanged": True,
         }
         stream = wire.open("subscriptions/listen", {"notifications": wishes})
         first = await next_of(stream, "subscriptions/acknowledged")
@@ -236,6 +238,34 @@ def test_tasks_and_resources_are_listened_to(tmp_path: Any) -> None:
     assert done["result"]["structuredContent"]["state"] == "SUCCEEDED"
     updated = [each for each in messages if each["method"] == "notifications/resources/updated"]
     assert {each["params"]["uri"] for each in updated} == {uri}
+
+
+def test_lists_are_listened_to(tmp_path: Any) -> None:
+    wishes = {"toolsListChanged": True, "resourcesListChanged": True, "promptsListChanged": True}
+    uri = f"headrace://node/summit%3Amanifest%3A{AGENT}%2F1.2.0"
+
+    async def work(wire: Wire) -> Json:
+        stream = wire.open("subscriptions/listen", {"notifications": wishes})
+        first = await next_of(stream, "subscriptions/acknowledged")
+        accepted = await call(wire, "summit.manifests", manifest())
+        assert accepted["structuredContent"]["verdict"] == "accepted"
+        names = {(await anext(stream))["method"] for _ in range(2)}
+        assert names == {"notifications/tools/list_changed", "notifications/resources/list_changed"}
+        await stream.aclose()
+        return first
+
+    with mcp_bench(tmp_path) as bench:
+        first = serve(bench, work)
+        listed: Any = bench.use(lambda client: client.list_resources()).resources
+        read: Any = bench.use(lambda client: client.read_resource(uri)).contents
+    assert first["notifications"] == {"toolsListChanged": True, "resourcesListChanged": True}
+    assert str(listed[-1].uri) == uri
+    assert json.loads(read[0].text)["node"] == f"summit:manifest:{AGENT}/1.2.0"
+
+
+def test_who_asks_for_a_page_of_resources_that_is_none_is_refused(bench: McpBench) -> None:
+    with pytest.raises(MCPError, match="cursor"):
+        bench.use(lambda client: client.list_resources(cursor="none"))
 
 
 def test_who_loses_its_token_is_told(tmp_path: Any) -> None:
