@@ -4,7 +4,9 @@ HeadraceError
 ├── UsageError            exit 2: the request makes no sense
 │   ├── SettingsError       a HEADRACE_ variable is unknown, or its value is not allowed
 │   │   ├── TokensMissing     the gateway would be open to other machines without tokens
-│   │   └── ViewsInvalid      the file of saved views is not valid
+│   │   ├── ViewsInvalid      the file of saved views is not valid
+│   │   └── PolicyInvalid     the policy of a transparency log is not valid
+│   ├── OriginInvalid       a text cannot be the origin of a log
 │   └── ExtraMissing        packages that an extra of headrace installs are not installed
 ├── NegativeAnswer        exit 1: the request was understood, and the answer is no
 │   ├── InvalidInput        a value breaks rules; `problems` lists them
@@ -100,6 +102,14 @@ class TokensMissing(SettingsError):
 
 class ViewsInvalid(SettingsError):
     default_advice = 'The file is a list of {"name", "path"}; docs/console.md has an example.'
+
+
+class PolicyInvalid(SettingsError):
+    default_advice = "docs/audit.md describes policies; `headrace audit key` makes one."
+
+
+class OriginInvalid(UsageError):
+    default_advice = "It is a URL without scheme and trailing slash, as hr.example.com/tlog."
 
 
 class ExtraMissing(UsageError):

@@ -10,6 +10,7 @@ import click
 
 from schemas.formats import iso_ms
 from streams.cli import common, text
+from streams.cli.audit_check import check
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -38,23 +39,54 @@ def command() -> None:
     """
 
 
+command.add_command(check)
+
+
 @command.command("key")
 @click.argument("file", type=_FILE)
-def key(file: Path) -> None:
+@click.option("--origin", metavar="ORIGIN", help="Also write the files of a log of this name.")
+@click.option("--ml-dsa", is_flag=True, help="Make an ML-DSA-44 key; needs --origin.")
+def key(file: Path, origin: str | None, ml_dsa: bool) -> None:
     """Create a key pair: FILE to sign with, FILE.pub to verify with.
 
     Keep FILE away from the machines that run workers and gateways, and give FILE.pub to those who
     check the facts.  Existing files are never replaced.
 
+    ORIGIN names a transparency log, as a URL without scheme; no two environments have the same.
+    With it, what is missing of FILE, FILE.pub, FILE.vkey (the key in one line, for witnesses and
+    other programs) and FILE.policy (for `audit check`) is written.
+
     \b
-    Example:
+    Examples:
       headrace audit key auditor.pem
+      headrace audit key auditor.pem --origin hr.example.com/tlog
     """
     from streams.ops.audit import new_pair, public_path
 
+    if origin is not None:
+        _write_log_key(file, origin, ml_dsa)
+        return
+    if ml_dsa:
+        raise UsageError("--ml-dsa needs --origin")
     pair = new_pair(file)
     common.show_members(
         {"private key": str(file), "public key": str(public_path(file)), "key_id": pair.id}
+    )
+
+
+def _write_log_key(file: Path, origin: str, ml_dsa: bool) -> None:
+    from streams.ops.tlog.key_files import KeyFiles, write_log_key
+
+    verifier = write_log_key(file, origin, ml_dsa)
+    files = KeyFiles.of(file)
+    common.show_members(
+        {
+            "private key": str(files.private),
+            "public key": str(files.public),
+            "verifier key": str(files.verifier),
+            "policy": str(files.policy),
+            "key_id": verifier.id,
+        }
     )
 
 

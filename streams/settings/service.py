@@ -226,6 +226,12 @@ class ServiceSettings:
         "file of the public key that `headrace audit verify` checks checkpoints with",
         "path",
     )
+    tlog_policy: Path | None = setting(
+        "TLOG_POLICY",
+        None,
+        "file of the policy that `headrace audit check` checks receipts by",
+        "path",
+    )
     log_level: str = setting("LOG_LEVEL", "info", "lowest level that is logged", choices=LOG_LEVELS)
     log_format: str = setting(
         "LOG_FORMAT", "text", "format of log lines: text, or JSON objects", choices=LOG_FORMATS

@@ -23,6 +23,7 @@ RUNS = {
     "masking": 4_000,
     "processors": 20_000,
     "scenario": 1_500,
+    "tlog": 60_000,
 }
 LONG = {"jsonrpc", "scenario"}
 """They take half the time of all; quick runs have `test_jsonrpc`, and `play` over all scenarios."""

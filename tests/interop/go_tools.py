@@ -17,14 +17,17 @@ BUILD_LIMIT_S, RUN_LIMIT_S = 280, 120
 
 
 class GoTool:
-    """One program of a module of `go/`, built in a folder.  Skips the test when Go is not there."""
+    """One program of a module, built in a folder.  Skips the test when Go is not there.
 
-    def __init__(self, package: str, folder: Path) -> None:
-        self._program = folder / package.rpartition("/")[2]
-        command = [_find_compiler(), "build", "-o", str(self._program), package]
+    module: a folder with `go.mod` and `go.sum`.
+    """
+
+    def __init__(self, package: str, folder: Path, module: Path = _MODULE) -> None:
+        self._program = folder / (package.rpartition("/")[2].strip(".") or "program")
+        command = [_find_compiler(module), "build", "-o", str(self._program), package]
         ran = subprocess.run(
             command,
-            cwd=_MODULE,
+            cwd=module,
             capture_output=True,
             text=True,
             timeout=BUILD_LIMIT_S,
@@ -43,12 +46,12 @@ class GoTool:
         )
 
 
-def _find_compiler() -> str:
-    """Find a Go that is new enough for the modules."""
+def _find_compiler(module: Path) -> str:
+    """Find a Go that is new enough for the module."""
     go = shutil.which("go")
     if go is None:
         pytest.skip("Go is not installed: its tools were not asked")
-    minimum = _find_version(r"^go (\S+)$", (_MODULE / "go.mod").read_text())
+    minimum = _find_version(r"^go (\S+)$", (module / "go.mod").read_text())
     command = [go, "env", "GOVERSION"]
     ran = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=True)
     if _find_version(r"go(\d+(?:\.\d+)+)", ran.stdout) < minimum:

@@ -70,7 +70,7 @@ def new_pair(path: Path) -> Verifier:
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     for file, text, mode in ((path, private, 0o600), (public_path(path), public, 0o644)):
-        _write(file, text, mode)
+        write_new(file, text, mode)
     return Verifier(key.public_key())
 
 
@@ -79,7 +79,8 @@ def public_path(path: Path) -> Path:
     return path.with_name(path.name + ".pub")
 
 
-def _write(path: Path, text: bytes, mode: int) -> None:
+def write_new(path: Path, text: bytes, mode: int) -> None:
+    """Write a file that is not there yet.  Raises UsageError."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError as exc:

@@ -67,6 +67,14 @@ def read(path: Path) -> Segment:
     return Segment(checkpoints, (_parse_record(path, number, line) for number, line in numbered))
 
 
+def read_record(path: Path) -> Record:
+    """Read the record of a file that holds one line `record`.  Raises InvalidInput, UsageError."""
+    first = next(_lines(path), None)
+    if first is None:
+        raise _malformed(path, 1, "this is no record")
+    return _parse_record(path, 1, first)
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     number = 0
     try:

@@ -1,0 +1,192 @@
+"""Receipts: files of tlog-proof that say that a record was in a log.
+
+A receipt has the entry of the record (as `extra`), its index, the hashes of the inclusion proof,
+and a checkpoint.  It is complete: the tree's root follows from the entry, so that another entry
+leads to another root.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from streams.engine.records import Record
+from streams.ops.tlog.entries import RecordEntry, parse_entry, record_digest
+from streams.ops.tlog.merkle import HASH_BYTES, ProofInvalid, leaf_hash, root_by_inclusion
+from streams.ops.tlog.note import (
+    Checkpoint,
+    Note,
+    NoteMalformed,
+    from_base64,
+    parse_note,
+    to_base64,
+)
+from streams.ops.tlog.policy import NO_QUORUM, Cosignature, Policy, SignatureInvalid
+
+HEADER = "c2sp.org/tlog-proof@v1"
+MAX_RECEIPT_BYTES = 1024 * 1024
+MAX_HASHES = 63
+_INDEX = re.compile("index (0|[1-9][0-9]{0,18})")
+_EXTRA = "extra "
+_MAX_INDEX = (1 << 63) - 1
+
+
+class ReceiptMalformed(ValueError):
+    """An error for bytes that are no receipt of a record."""
+
+
+class ReceiptFault(StrEnum):
+    """The codes of receipts that do not hold."""
+
+    RECEIPT_MALFORMED = "receipt_malformed"
+    LOG_UNKNOWN = "log_unknown"
+    SIGNATURE_INVALID = "signature_invalid"
+    QUORUM_NOT_MET = "quorum_not_met"
+    PROOF_INVALID = "proof_invalid"
+    RECORD_DIFFERS = "record_differs"
+
+
+class RecordMatch(StrEnum):
+    """The result of comparing a record with the entry of a receipt."""
+
+    MATCHES = "matches"
+    DIFFERS = "differs"
+    NOT_GIVEN = "not_given"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A parsed receipt.  line: the entry as it was hashed.  hashes: the leaf's sibling first."""
+
+    line: bytes
+    entry: RecordEntry
+    index: int
+    hashes: tuple[bytes, ...]
+    note: Note
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptCheck:
+    """The result of checking a receipt: a fault, or None if it holds.
+
+    receipt: None if it is malformed.  cosignatures: those that verify.
+    """
+
+    fault: ReceiptFault | None
+    detail: str
+    receipt: Receipt | None = None
+    cosignatures: tuple[Cosignature, ...] = ()
+    quorum: str = NO_QUORUM
+    record: RecordMatch = RecordMatch.NOT_GIVEN
+
+
+def encode_receipt(line: bytes, index: int, hashes: Sequence[bytes], note: bytes) -> bytes:
+    """Write a receipt.  note: the checkpoint with its signatures, as it is."""
+    lines = [HEADER, _EXTRA + to_base64(line), f"index {index}", *map(to_base64, hashes), "", ""]
+    return "\n".join(lines).encode() + note
+
+
+def parse_receipt(data: bytes) -> Receipt:
+    """Read a receipt of up to 1 MiB and 63 hashes.  Raises ReceiptMalformed."""
+    if len(data) > MAX_RECEIPT_BYTES:
+        raise ReceiptMalformed(f"a receipt has at most {MAX_RECEIPT_BYTES} bytes")
+    head, separator, note_bytes = data.partition(b"\n\n")
+    if not separator:
+        raise ReceiptMalformed("there is no checkpoint after an empty line")
+    try:
+        header, *lines = head.decode("ascii").split("\n")
+    except UnicodeDecodeError as exc:
+        raise ReceiptMalformed("the proof is not ASCII") from exc
+    if header != HEADER:
+        raise ReceiptMalformed(f"it does not begin with {HEADER}")
+    line, entry = _parse_extra(lines[:1])
+    index, hashes = _parse_proof(lines[1:])
+    try:
+        note = parse_note(note_bytes)
+        checkpoint = Checkpoint.parse(note.text)
+    except NoteMalformed as exc:
+        raise ReceiptMalformed(f"its checkpoint: {exc}") from exc
+    return Receipt(line, entry, index, hashes, note, checkpoint)
+
+
+def _parse_extra(lines: Sequence[str]) -> tuple[bytes, RecordEntry]:
+    if not lines or not lines[0].startswith(_EXTRA):
+        raise ReceiptMalformed("it has no line `extra` with the entry")
+    try:
+        line = from_base64(lines[0].removeprefix(_EXTRA))
+    except ValueError as exc:
+        raise ReceiptMalformed("its line `extra` is not base64") from exc
+    entry = parse_entry(line)
+    if not isinstance(entry, RecordEntry):
+        raise ReceiptMalformed("its line `extra` has no entry of a record")
+    return line, entry
+
+
+def _parse_proof(lines: Sequence[str]) -> tuple[int, tuple[bytes, ...]]:
+    match = _INDEX.fullmatch(lines[0]) if lines else None
+    if match is None or int(match[1]) > _MAX_INDEX:
+        raise ReceiptMalformed("it has no line `index` with a number")
+    if len(lines) - 1 > MAX_HASHES:
+        raise ReceiptMalformed(f"it has {len(lines) - 1} hashes, at most {MAX_HASHES} are allowed")
+    try:
+        hashes = tuple(map(from_base64, lines[1:]))
+    except ValueError as exc:
+        raise ReceiptMalformed("one of its hashes is not base64") from exc
+    if any(len(each) != HASH_BYTES for each in hashes):
+        raise ReceiptMalformed(f"one of its hashes has not {HASH_BYTES} bytes")
+    return int(match[1]), hashes
+
+
+def check_receipt(data: bytes, policy: Policy, record: Record | None = None) -> ReceiptCheck:
+    """Check a receipt by a policy, and hold a record against its entry.
+
+    It is checked in the order of ReceiptFault; the first fault is the result.
+    """
+    try:
+        receipt = parse_receipt(data)
+    except ReceiptMalformed as exc:
+        return ReceiptCheck(ReceiptFault.RECEIPT_MALFORMED, str(exc), quorum=policy.quorum)
+    match = RecordMatch.NOT_GIVEN if record is None else compare_record(record, receipt.entry)
+    members: dict[str, Any] = {"receipt": receipt, "quorum": policy.quorum, "record": match}
+    try:
+        if not policy.signed_by_log(receipt.note, receipt.checkpoint):
+            detail = f"the policy has no key that signed for {receipt.checkpoint.origin}"
+            return ReceiptCheck(ReceiptFault.LOG_UNKNOWN, detail, **members)
+        cosignatures = policy.cosignatures(receipt.note, receipt.checkpoint)
+    except SignatureInvalid as exc:
+        return ReceiptCheck(ReceiptFault.SIGNATURE_INVALID, str(exc), **members)
+    members["cosignatures"] = cosignatures
+    fault, detail = _check_claims(receipt, policy, cosignatures)
+    if fault is None and match is RecordMatch.DIFFERS:
+        fault = ReceiptFault.RECORD_DIFFERS
+        detail = f"the record is not the one that was logged at {receipt.entry.position}"
+    return ReceiptCheck(fault, detail, **members)
+
+
+def _check_claims(
+    receipt: Receipt, policy: Policy, cosignatures: Sequence[Cosignature]
+) -> tuple[ReceiptFault | None, str]:
+    names = {each.name for each in cosignatures}
+    if not policy.is_met_by(names):
+        missing = [name for name in policy.witnesses_of_quorum() if name not in names]
+        detail = f"quorum {policy.quorum} is not met, without {', '.join(missing)}"
+        return ReceiptFault.QUORUM_NOT_MET, detail
+    size, leaf = receipt.checkpoint.size, leaf_hash(receipt.line)
+    try:
+        root = root_by_inclusion(leaf, receipt.index, size, receipt.hashes)
+    except ProofInvalid as exc:
+        return ReceiptFault.PROOF_INVALID, str(exc)
+    if root != receipt.checkpoint.root:
+        return ReceiptFault.PROOF_INVALID, "the proof leads to another root than the checkpoint's"
+    return None, f"{receipt.entry.position} was in the log"
+
+
+def compare_record(record: Record, entry: RecordEntry) -> RecordMatch:
+    """Compare position, time and digest of a record with those of an entry."""
+    digest = record_digest(record.key, record.value, record.headers or ())
+    same = entry == (record.topic, record.partition, record.offset, record.timestamp, digest)
+    return RecordMatch.MATCHES if same else RecordMatch.DIFFERS
