@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from schemas.codec import MAX_ITEMS, MAX_SENT_ITEMS
@@ -47,7 +48,7 @@ class Header:
     schema: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Topic:
     """One Kafka topic.  `name` is without the prefix of the environment.
 
@@ -110,15 +111,20 @@ class Topic:
         sent = self.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR)
         return MAX_SENT_ITEMS if sent else MAX_ITEMS
 
-    @property
+    @cached_property
     def same_partition(self) -> bool:
         """Return whether records go to the partition number of the task that writes them."""
         return self.own_partition or (self.kind is TopicKind.FACT and not self.keyed_fact)
 
-    @property
+    @cached_property
     def internal(self) -> bool:
         """Return whether processors write it for processors."""
         return self.kind is TopicKind.INTERNAL or self.keyed_fact
+
+    @cached_property
+    def carries_cloudevents(self) -> bool:
+        """Return whether its records have the headers of CloudEvents."""
+        return self.kind in (TopicKind.FACT, TopicKind.INBOX)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

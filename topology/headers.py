@@ -87,10 +87,6 @@ DEAD_LETTER = (
 )
 
 
-def carries_cloudevents(topic: Topic) -> bool:
-    return topic.kind in (TopicKind.FACT, TopicKind.INBOX)
-
-
 def headers_of(topic: Topic) -> tuple[Header, ...]:
     """Return the headers of the topic's records.
 
@@ -103,7 +99,7 @@ def common_of(topic: Topic) -> tuple[Header, ...]:
     """Return the headers that records of all topics of this kind have."""
     if processors.written_by_clients(topic):
         return (TRACEPARENT, CLAIMED, SIGNATURE, REDRIVEN_FROM)
-    if carries_cloudevents(topic):
+    if topic.carries_cloudevents:
         return (*CLOUDEVENTS, CAUSE, TRACEPARENT, PRINCIPAL)
     match topic.kind:
         case TopicKind.DEAD_LETTER:

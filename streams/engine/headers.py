@@ -29,15 +29,19 @@ _TRACEPARENT_BYTES = 128
 _HEX = frozenset("0123456789abcdef")
 
 
-@lru_cache(maxsize=4096)
 def iso(ms: int) -> bytes:
     """Format a time as ISO 8601 in UTC with milliseconds."""
-    at = datetime.fromtimestamp(ms / 1000, UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
+    second, part = divmod(ms, 1000)
+    return b"%s.%03dZ" % (_iso_second(second), part)
+
+
+@lru_cache(maxsize=4096)
+def _iso_second(second: int) -> bytes:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:19].encode()
 
 
 @lru_cache(maxsize=256)
-def _fixed_headers(record: str, id: int, processor: str) -> list[tuple[str, bytes]]:
+def _cloudevents(record: str, id: int, processor: str) -> list[tuple[str, bytes]]:
     return [
         ("ce_specversion", b"1.0"),
         ("ce_type", record.encode()),
@@ -46,9 +50,16 @@ def _fixed_headers(record: str, id: int, processor: str) -> list[tuple[str, byte
     ]
 
 
+def constant_headers(topic: Topic, processor: str) -> Headers:
+    """Return the CloudEvents headers that all records of a processor on a topic share, if any."""
+    if not topic.carries_cloudevents:
+        return ()
+    assert topic.record is not None
+    return _cloudevents(topic.record, written_id(topic.record), processor)
+
+
 def output_headers(
-    topic: Topic,
-    processor: str,
+    constant: Headers,
     key: bytes,
     id: str,
     at: int,
@@ -58,15 +69,17 @@ def output_headers(
 ) -> list[tuple[str, bytes]]:
     """Return the headers of one record that a processor sends.
 
-    principal: the sender of the record that caused it.
+    constant: the `constant_headers` of its topic.  principal: the sender of the record that
+    caused it.
     """
     headers = [(CAUSE, cause.encode())]
     if traceparent is not None and len(traceparent) <= _TRACEPARENT_BYTES:
         headers.append((TRACEPARENT, traceparent))
-    if declared.carries_cloudevents(topic):
-        assert topic.record is not None
-        headers += _fixed_headers(topic.record, written_id(topic.record), processor)
-        headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
+    if constant:
+        headers += constant
+        headers.append(("ce_id", id.encode()))
+        headers.append(("ce_subject", key))
+        headers.append(("ce_time", iso(at)))
         headers.append((PRINCIPAL, principal))
     return headers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -217,12 +217,14 @@ class StepContext:
         Raises TooLarge, and any error that the codec raises for a wrong value.
         """
         by_topic: dict[str, list[Output]] = {}
-        self._encode_sends(by_topic)
         effects = BatchOutput(
             outputs=[output for _, output in self._dead_letters], poison=len(self._dead_letters)
         )
         effects.letters.update((topic.name, DECIDE_FAILED) for topic, _ in self._dead_letters)
-        effects.verdicts.update(map(_verdict_labels, filter(_is_verdict, self._sends)))
+        for topic, sends in self._sends_by_topic().items():
+            by_topic[topic.name] = self._outputs(topic, sends)
+            if topic.kind is TopicKind.FACT:
+                effects.verdicts.update(map(_verdict_labels, filter(_is_verdict, sends)))
         for rows in self._tables.values():
             self._encode_rows(rows, effects.rows, by_topic)
         effects.size = self._sent_bytes
@@ -232,41 +234,45 @@ class StepContext:
             raise KeyError(f"{self._declaration.name} does not declare {sorted(by_topic)}")
         return effects
 
-    def _encode_sends(self, by_topic: dict[str, list[Output]]) -> None:
-        groups: dict[str, list[_Send]] = {}
+    def _sends_by_topic(self) -> dict[Topic, list[_Send]]:
+        groups: dict[Topic, list[_Send]] = {}
         for send in self._sends:
-            groups.setdefault(send.topic.name, []).append(send)
-        for sends in groups.values():
-            by_topic[sends[0].topic.name] = [self._output(send) for send in sends]
+            groups.setdefault(send.topic, []).append(send)
+        return groups
 
-    def _output(self, send: _Send) -> Output:
-        topic = send.topic
+    def _outputs(self, topic: Topic, sends: Sequence[_Send]) -> list[Output]:
+        """Encode the records for one topic, with what all of them share computed once."""
         assert topic.record is not None
-        value = encode(topic.record, send.value)
-        self._sent_bytes += len(value)
-        if self._sent_bytes > STEP_BYTES:  # one by one: a wide fan-out must not be built in full
-            raise TooLarge(topic, self._sent_bytes)
-        key = send.key.encode()
-        header_bytes = sum(len(name) + len(text) for name, text in send.headers)
-        _check_size(
-            topic, key, value, len(key) + len(send.id) + header_bytes
-        )  # these are headers as well
-        heads = headers.output_headers(
-            topic,
-            self._declaration.name,
-            key,
-            send.id,
-            send.at,
-            send.cause,
-            send.traceparent,
-            self._senders.principal_header(send.cause),
-        )
-        partition = self.partition if topic.same_partition else None
         name = self._context.prefix + topic.name
-        output = Output(name, key, value, [*heads, *send.headers], partition)
-        return (
-            self._senders.passed_on(output, send.cause) if _is_read_by_processors(topic) else output
-        )
+        partition = self.partition if topic.same_partition else None
+        constant = headers.constant_headers(topic, self._declaration.name)
+        senders, outputs = self._senders, []
+        read = _is_read_by_processors(topic)
+        for send in sends:
+            value = encode(topic.record, send.value)
+            key = send.key.encode()
+            self._check_sizes(send, key, value)
+            principal = senders.principal_header(send.cause)
+            heads = headers.output_headers(
+                constant, key, send.id, send.at, send.cause, send.traceparent, principal
+            )
+            heads += send.headers
+            output = Output(name, key, value, heads, partition)
+            outputs.append(senders.passed_on(output, send.cause) if read else output)
+        return outputs
+
+    def _check_sizes(self, send: _Send, key: bytes, value: bytes) -> None:
+        """Raise TooLarge for a record above its topic's limit, or a step above its own.
+
+        The records of a step are counted one by one: a wide fan-out must not be built in full.
+        """
+        self._sent_bytes += len(value)
+        if self._sent_bytes > STEP_BYTES:
+            raise TooLarge(send.topic, self._sent_bytes)
+        extra = len(key) + len(send.id)  # these are headers as well
+        for name, text in send.headers:
+            extra += len(name) + len(text)
+        _check_size(send.topic, key, value, extra)
 
     def _encode_rows(
         self, rows: TableRows, store: Bytes, by_topic: dict[str, list[Output]]
@@ -286,7 +292,7 @@ class StepContext:
 
 
 def _is_verdict(send: _Send) -> bool:
-    return send.topic.kind is TopicKind.FACT and ("rule" in send.value or "verdict" in send.value)
+    return "rule" in send.value or "verdict" in send.value
 
 
 def _verdict_labels(send: _Send) -> tuple[str, str, str]:

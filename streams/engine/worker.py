@@ -79,7 +79,7 @@ def _run(
 ) -> None:
     directory = worker_directory(settings)
     lock = DirectoryLock(directory)
-    _tune_gc()
+    tune_gc()
     _shorten_switch_interval()
     limit_block_cache(settings.block_cache_mib << 20)
     try:
@@ -153,7 +153,7 @@ def check_topics(
             )
 
 
-def _tune_gc() -> None:
+def tune_gc() -> None:
     """Freeze the present objects and raise the garbage collector's thresholds.
 
     A batch creates many objects that live as long as it does and form no reference cycles.

@@ -8,7 +8,7 @@ from typing import Any
 from streams.api.asyncapi.words import sentence
 from topology import processors
 from topology.declarations import Header, Topic
-from topology.headers import CLOUDEVENTS, carries_cloudevents, headers_of
+from topology.headers import CLOUDEVENTS, headers_of
 
 Json = dict[str, Any]
 TRAIT = "cloudEvents"
@@ -18,7 +18,7 @@ TRAIT = "cloudEvents"
 def of(topic: Topic) -> Json:
     """Return the headers of the topic's records without those that the CloudEvents trait has."""
     schema = _schema(header for header in headers_of(topic) if header not in CLOUDEVENTS)
-    if carries_cloudevents(topic):
+    if topic.carries_cloudevents:
         writers = [f"/headrace/{writer.name}" for writer in processors.writers_of(topic)]
         schema["properties"]["ce_type"] = {"const": topic.record}
         if writers:

@@ -9,7 +9,7 @@ from schemas.sources import definitions, documented
 from streams.api.asyncapi import headers
 from topology.core import CAUSE
 from topology.declarations import Topic, TopicKind
-from topology.headers import carries_cloudevents, headers_of
+from topology.headers import headers_of
 
 Json = dict[str, Any]
 BINDINGS = "0.5.0"
@@ -42,7 +42,7 @@ def message(topic: Topic) -> Json:
     }
     if CAUSE in headers_of(topic):
         result["correlationId"] = component("correlationIds", CORRELATION)
-    if carries_cloudevents(topic):
+    if topic.carries_cloudevents:
         result["traits"] = [component("messageTraits", headers.TRAIT)]
     return result
 

@@ -8,8 +8,9 @@ from tests.toy import FACTS, INPUT, RECORD, ROWS
 
 
 def test_a_fact_carries_cloud_events_and_its_cause() -> None:
+    constant = headers.constant_headers(FACTS, "toy")
     pairs = headers.output_headers(
-        FACTS, "toy", b"k", "id-1", 1_767_225_600_001, "t/0/7", b"00-aa-bb-01"
+        constant, b"k", "id-1", 1_767_225_600_001, "t/0/7", b"00-aa-bb-01"
     )
     assert dict(pairs) == {
         "headrace-cause": b"t/0/7",
@@ -29,13 +30,20 @@ def test_a_fact_carries_cloud_events_and_its_cause() -> None:
 
 def test_internal_and_table_records_carry_their_cause_only() -> None:
     for topic in (INPUT, ROWS):
-        pairs = headers.output_headers(topic, "toy", b"k", "id", 0, "t/0/7", None)
+        constant = headers.constant_headers(topic, "toy")
+        pairs = headers.output_headers(constant, b"k", "id", 0, "t/0/7", None)
         assert pairs == [("headrace-cause", b"t/0/7")]
 
 
 def test_a_trace_that_cannot_be_one_is_left_out() -> None:
-    pairs = headers.output_headers(ROWS, "toy", b"k", "id", 0, "c", b"0" * 129)
+    pairs = headers.output_headers((), b"k", "id", 0, "c", b"0" * 129)
     assert pairs == [("headrace-cause", b"c")]
+
+
+def test_times_have_their_millisecond_in_any_year() -> None:
+    assert headers.iso(0) == b"1970-01-01T00:00:00.000Z"
+    assert headers.iso(-1) == b"1969-12-31T23:59:59.999Z"
+    assert headers.iso(50_733_617_996_031) == b"3577-09-07T15:39:56.031Z"
 
 
 FORGED = [(name, b"x") for name in ("headrace-cause", "headrace-oversize", "kafka_dlt-own")]
