@@ -1,4 +1,4 @@
-"""Measure what the console costs: first view, live tail, routes over a full view, open pages.
+"""Measure what the console costs: first view, lists, graph, live tail, routes, open pages.
 
 python -m bench.console [--packets N] [--rate N] [--seconds N] [--rounds N]
 A worker, a gateway and Chromium run on this machine.  Times of the first view count from the start
@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from bench.cluster import Bench, bench, percentile, wait_ready, worker
+from bench.console_large import measure_graph, measure_list
 from bench.console_pages import first_view, measure_overviews, measure_rows, measure_tail
 from bench.gateway import Client, gateway_url
 from bench.packets import outputs, packets
@@ -165,6 +166,8 @@ def main(arguments: list[str] | None = None) -> None:
         measure_command(runs, url, options.rounds)
         with chromium(path) as browser:
             first_view(runs, browser, url, options.rounds)
+            measure_list(runs, browser, url, options.packets)
+            measure_graph(runs, browser, url)
             measure_rows(runs, browser, url, env.settings, options.warm_up)
             measure_tail(runs, browser, url, env.settings, options.rate, options.seconds)
             measure_overviews(runs, browser, url, served, options.seconds)

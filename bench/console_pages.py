@@ -35,7 +35,7 @@ new MutationObserver(() => {
   }
 }).observe(document, {childList: true, subtree: true, attributeFilter: ['data-key']});
 """
-_SCROLL = """
+SCROLL = """
 async scroller => {
   const frames = [];
   let row_elements = 0;
@@ -154,7 +154,7 @@ def measure_tail(
         longest_task_cpu_ms=max(processor_ms),
     )
     tail.page.get_by_role("button", name="Follow", pressed=True).click()
-    frames, row_elements = tail.page.locator("section.tail").evaluate(_SCROLL)
+    frames, row_elements = tail.page.locator("section.tail").evaluate(SCROLL)
     runs.add(
         "tail, scrolled from end to end",
         rows=tail.count("kept"),

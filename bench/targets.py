@@ -87,6 +87,7 @@ _PER_CPU = "packets_per_cpu_s"
 _READ = "records_per_s"
 _FIRST, _FAST = "first view", "tail, 1000 events/s"
 _SCROLLED = "tail, scrolled from end to end"
+_LIST, _GRAPH = "list, scrolled from end to end", "graph, zoomed and panned"
 TARGETS = (
     Target("small records/s of one worker", "scaling", of("records_per_s", **_ALONE), 20_000.0),
     Target("the same, per CPU-second", "scaling", of("records_per_cpu_s", **_ALONE), 20_000.0),
@@ -198,6 +199,20 @@ TARGETS = (
         True,
     ),
     Target("its frames, p95 ms", "console", of("frame_p95_ms", run=_SCROLLED), 50.0, True),
+    *(
+        Target(what, "console", of(figure, run=run), aim, True)
+        for what, run, figure, aim in (
+            ("row elements of a list of 10,000 rows", _LIST, "row_elements", 200.0),
+            ("its frames while it is scrolled, p95 ms", _LIST, "frame_p95_ms", 50.0),
+            (
+                "longest task of drawing a graph of 2,000 nodes, of processor time, ms",
+                _GRAPH,
+                "longest_task_cpu_ms",
+                100.0,
+            ),
+            ("its frames while it is zoomed and panned, p95 ms", _GRAPH, "frame_p95_ms", 50.0),
+        )
+    ),
     Target(
         "ten open overviews, % of a core of the gateway",
         "console",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from bench.console import built_kb, routes
+from bench.console_large import make_graph, name_node
 from bench.console_pages import Loads
 from bench.targets import largest
 from streams.routes.table import ROUTES
+
+MOST_SIBLINGS = 12
 
 
 def test_answers_of_the_api_are_told_from_files_of_the_page() -> None:
@@ -32,6 +36,17 @@ def test_each_measured_route_of_the_host_exists() -> None:
     shared = [path for paths in routes(10).values() for path in paths if "/apc/" not in path]
     known = {route.template.partition("{")[0] for route in ROUTES}
     assert [path for path in shared if not any(map(path.startswith, known))] == []
+
+
+def test_the_graph_has_all_its_nodes_once_and_no_siblings_that_fold() -> None:
+    graph = make_graph(300)
+    nodes = [each["node"] for each in graph["nodes"]]
+    assert nodes == [name_node(number) for number in range(300)]
+    ends = [(each["from_node"], each["to_node"]) for each in graph["items"]]
+    assert {later for later, _ in ends} == {*nodes[1:]}
+    assert all(later > earlier for later, earlier in ends)
+    for end in zip(*ends, strict=True):
+        assert max(Counter(end).values()) <= MOST_SIBLINGS
 
 
 @pytest.mark.parametrize(
