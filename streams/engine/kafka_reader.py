@@ -17,6 +17,7 @@ from streams.engine.records import LogRecord, Record, TopicPartition
 from streams.errors import BrokerUnavailable, HeadraceError
 
 log = logging.getLogger(__name__)
+_ANSWER_S = 10
 
 
 class KafkaReader:
@@ -87,6 +88,24 @@ class KafkaReader:
     def seek(self, tp: TopicPartition, offset: int) -> None:
         self._consumer.seek(self._make_partition(*tp, offset))
         self._positions[tp] = offset
+
+    def first_since(self, at_ms: int) -> dict[TopicPartition, int]:
+        times = [self._make_partition(*tp, at_ms) for tp in self._positions]
+        try:
+            partitions = self._consumer.offsets_for_times(times, timeout=_ANSWER_S)
+        except Exception as exc:  # the client's, which only `streams.engine.kafka` names
+            error = exc.args[0]
+            raise refusal_of(error) or BrokerUnavailable(f"looking up a time: {exc}") from exc
+        for each in partitions:
+            if each.error is not None:
+                place = f"{each.topic}/{each.partition}"
+                detail = f"looking up a time in {place}: {each.error.str()}"
+                raise refusal_of(each.error) or BrokerUnavailable(detail)
+        return {
+            TopicPartition(each.topic, each.partition): each.offset
+            for each in partitions
+            if each.offset >= 0
+        }
 
     def close(self) -> None:
         self._consumer.close()

@@ -82,6 +82,12 @@ class Reader(Protocol):
 
     def seek(self, tp: TopicPartition, offset: int) -> None: ...
 
+    def first_since(self, at_ms: int) -> dict[TopicPartition, int]:
+        """Return the first offset of each partition whose record has this timestamp or a later one.
+
+        A partition without such a record is left out.  Raises errors.BrokerUnavailable.
+        """
+
     def close(self) -> None: ...
 
     def __enter__(self) -> Self: ...

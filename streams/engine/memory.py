@@ -267,6 +267,15 @@ class MemoryReader:
     def seek(self, tp: TopicPartition, offset: int) -> None:
         self._positions[tp] = offset
 
+    def first_since(self, at_ms: int) -> dict[TopicPartition, int]:
+        offsets = {}
+        for tp in self._positions:
+            slots = self._log.slots(tp)[: self._log.end(tp)]
+            later = (n for n, each in enumerate(slots) if each and each.timestamp >= at_ms)
+            if (offset := next(later, None)) is not None:
+                offsets[tp] = offset
+        return offsets
+
     def close(self) -> None:
         return None
 

@@ -86,7 +86,8 @@ def poll(
 ) -> Polled:
     """Return at most `limit` events from a cursor on; without one, none, and the cursor of now.
 
-    oldest_ms: events before this time are left out; without a cursor, the log is read from there.
+    oldest_ms: events before this time are left out; the log is read from there, or from the cursor
+    if that is later.
     with_cursors: each event has the cursor of what comes after it.
     Raises ToolRefused for a cursor that is none, BrokerUnavailable, ViewNotReady.
     """
@@ -94,7 +95,7 @@ def poll(
     source = open_source(gateway.log, settings.prefix, kind, arguments)
     if cursor is None and oldest_ms is None:
         return Polled([], cursor_of(kind, source, source.ends), False, False)
-    positions, truncated = _begin(kind, source, cursor)
+    positions, truncated = _begin(gateway.log, kind, source, cursor, oldest_ms)
     events: list[Json] = []
     with gateway.view.reader() as view:
         for record, place in _read(gateway.log, source, positions, settings.mcp_scan):
@@ -104,8 +105,7 @@ def poll(
             topic = source.topics[record.topic]
             position = f"{topic.name}/{record.partition}/{record.offset}"
             if oldest_ms is not None and record.timestamp < oldest_ms:
-                truncated = truncated or cursor is not None
-                continue
+                continue  # timestamps of facts need not grow
             data = kind.show(topic, record, position, arguments, view)
             if data is not None:
                 event = event_json(kind, record, position, data)
@@ -125,13 +125,13 @@ def find_begin(
 ) -> tuple[str, bool]:
     """Return the cursor where a stream begins, and whether records before it are gone.
 
-    Without a cursor that is now, or the first record there is if `oldest_ms` says how far back.
+    Without a cursor that is now, or the first record of `oldest_ms` or later.
     Raises ToolRefused for a cursor that is none, BrokerUnavailable.
     """
     source = open_source(gateway.log, gateway.settings.prefix, kind, arguments)
     if cursor is None and oldest_ms is None:
         return cursor_of(kind, source, source.ends), False
-    positions, truncated = _begin(kind, source, cursor)
+    positions, truncated = _begin(gateway.log, kind, source, cursor, oldest_ms)
     return cursor_of(kind, source, positions), truncated
 
 
@@ -141,8 +141,24 @@ def positions_at(kind: EventType, source: Source, cursor: str) -> Positions:
     return {tp: offsets[source.topics[tp.topic].name][tp.partition] for tp in source.starts}
 
 
-def _begin(kind: EventType, source: Source, cursor: str | None) -> tuple[Positions, bool]:
-    """Return where a cursor goes on, and whether records between are gone."""
+def _begin(
+    log: Log, kind: EventType, source: Source, cursor: str | None, oldest_ms: int | None
+) -> tuple[Positions, bool]:
+    """Return where a cursor goes on, and whether records between are gone or too old."""
+    positions, truncated = _begin_kept(kind, source, cursor)
+    if oldest_ms is None:
+        return positions, truncated
+    with log.reader(source.starts) as reader:
+        since = reader.first_since(oldest_ms)
+    for tp, end in source.ends.items():
+        first = min(since.get(tp, end), end)
+        truncated = truncated or (cursor is not None and first > positions[tp])
+        positions[tp] = max(positions[tp], first)
+    return positions, truncated
+
+
+def _begin_kept(kind: EventType, source: Source, cursor: str | None) -> tuple[Positions, bool]:
+    """Return where a cursor goes on among what is kept, and whether records between are gone."""
     if cursor is None:
         return dict(source.starts), False
     offsets = positions_at(kind, source, cursor)

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,6 +136,37 @@ def test_a_cursor_beyond_the_log_is_begun_at_its_end(bench: McpBench) -> None:
     ahead = write_cursor("fact", {"apc.events": [10**9] * infos["apc.events"].partitions})
     page = poll(bench, name="fact", arguments=FACTS, cursor=ahead)
     assert (page["events"], page["truncated"]) == ([], True)
+
+
+def test_a_poll_leaves_out_what_is_older_than_it_asks_for(tmp_path: Path) -> None:
+    request: Json = {"name": "fact", "arguments": FACTS}
+
+    async def send(client: Client, number: int) -> None:
+        packet = idea(number, trace__session_id=f"s-{number}")
+        await client.call_tool("send", {"topic": "apc.packets", "envelope": packet, "wait_s": 50})
+
+    def ids(page: Json) -> set[str]:
+        return {each["eventId"] for each in page["events"]}
+
+    with mcp_bench(tmp_path) as bench:
+        start = start_of(bench, "fact", ["apc.events"])
+        bench.use(lambda client: send(client, 1))
+        old = ids(poll(bench, **request, cursor=start))
+        bench.bench.bench.now += 60_000
+        bench.use(lambda client: send(client, 2))
+        every = ids(poll(bench, **request, cursor=start))
+        page = poll(bench, **request, maxAgeMs=30_000)
+        assert ids(page) == every - old
+        assert old < every
+        assert (page["truncated"], page["hasMore"]) == (False, False)
+        late = poll(bench, **request, cursor=start, maxAgeMs=30_000)
+        assert (ids(late), late["truncated"]) == (ids(page), True)
+        whole = poll(bench, **request, cursor=start, maxAgeMs=90_000)
+        assert (ids(whole), whole["truncated"]) == (every, False)
+        bench.bench.bench.now += 60_000
+        page = poll(bench, **request, maxAgeMs=30_000)
+        assert (page["events"], page["hasMore"]) == ([], False)
+        assert page["cursor"] == late["cursor"]
 
 
 @pytest.mark.parametrize(
