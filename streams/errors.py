@@ -32,6 +32,7 @@ HeadraceError
     ├── CommitFailed        a transaction was aborted, or its outcome is in doubt
     ├── ProduceUnknown      it is unknown whether a record was written
     ├── GatewayUnavailable  no gateway answers at that address
+    ├── LogUnavailable      no transparency log can be read at that address
     ├── RegistryUnavailable the schema registry does not answer
     │   └── RegistryUntrusted   its certificate is not trusted, or it has no TLS
     ├── SchemasMismatch     the schema registry lacks schemas, or refuses them
@@ -312,14 +313,16 @@ class GatewayUnavailable(InfrastructureError):
     default_advice = "Start one with `headrace up` or `headrace gateway`, or check the address."
 
 
+class LogUnavailable(InfrastructureError):
+    default_advice = "Check the address: it is what stands before /checkpoint; or ask again later."
+
+
 class RegistryUnavailable(InfrastructureError):
     default_advice = "Start it, or correct SCHEMA_REGISTRY_URL; nothing is lost meanwhile."
 
 
 class RegistryUntrusted(RegistryUnavailable):
-    default_advice = (
-        "Set HEADRACE_REGISTRY_SSL_CA_LOCATION to the certificate of who signed the registry's."
-    )
+    default_advice = "Set HEADRACE_REGISTRY_SSL_CA_LOCATION to the certificate of its signer."
 
 
 class SchemasMismatch(InfrastructureError):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from schemas.formats import iso_ms
-from streams.cli import text
+from streams.cli import common, text
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -34,20 +36,32 @@ _RECORDS = {"matches": "is the one that was logged", "differs": "is not the one 
 @click.option(
     "--record", "record_file", type=_FILE, metavar="FILE", help="Compare this record with it."
 )
+@click.option(
+    "--against", "url", metavar="URL", help="Check that the log at this URL begins with its tree."
+)
 @text.options
 @click.pass_context
 def check(
-    ctx: click.Context, receipt: Path, policy_file: Path | None, record_file: Path | None
+    ctx: click.Context,
+    receipt: Path,
+    policy_file: Path | None,
+    record_file: Path | None,
+    url: str | None,
 ) -> None:
     """Check a receipt: that a record was in a transparency log.
 
     RECEIPT is a file of the format tlog-proof, with a checkpoint that the quorum of the policy has
-    cosigned.  Needs no broker and no network.  Exits with 1 and a code if it does not hold.
+    cosigned.  Needs no broker and, but for --against, no network.  Exits with 1 and a code if it
+    does not hold.
+
+    URL is where the log is served, what stands before `/checkpoint`.  If that log is shorter than
+    the receipt's, or another, both checkpoints are printed on stderr.
 
     \b
     Examples:
       headrace audit check fact.tlog-proof --policy auditor.pem.policy
       headrace audit check fact.tlog-proof --record fact.tlog-proof.record.json --json
+      headrace audit check fact.tlog-proof --against https://hr.example.com/tlog
     """
     from streams.ops.tlog.receipt import check_receipt
 
@@ -56,10 +70,32 @@ def check(
         from streams.ops.audit.segment import read_record
 
         record = read_record(record_file)
-    result = check_receipt(_read(receipt), _load_policy(policy_file), record)
-    text.show(_as_json(result), _render, pipe=None)
+    policy = _load_policy(policy_file)
+    result = check_receipt(_read(receipt), policy, record)
+    if url is not None and result.fault is None:
+        result = _compare_with_log(result, policy, url)
+    text.show(_as_json(result), partial(_render, quorum_met=result.quorum_met), pipe=None)
     if result.fault is not None:
         ctx.exit(1)
+
+
+def _compare_with_log(result: ReceiptCheck, policy: Policy, url: str) -> ReceiptCheck:
+    """Return the result for a receipt that holds, held against its log as it is now."""
+    from streams.ops.tlog.policy import parse_url
+    from streams.ops.tlog.remote import RemoteLog, compare_with_log
+
+    try:
+        address = parse_url(url)
+    except ValueError as exc:
+        raise UsageError(f"--against: {exc}") from exc
+    assert result.receipt is not None
+    with RemoteLog(address) as remote:
+        comparison = compare_with_log(result.receipt, policy, remote)
+    if comparison.fault is None:
+        return replace(result, detail=f"{result.detail}; {comparison.detail}")
+    for note in (result.receipt.note, comparison.note):
+        common.echo_block(note.encode().decode(), err=True)
+    return replace(result, fault=comparison.fault, detail=comparison.detail)
 
 
 def _load_policy(path: Path | None) -> Policy:
@@ -109,7 +145,7 @@ def _cosigned(cosignature: Cosignature) -> dict[str, str]:
     return {"name": cosignature.name, "at": at}
 
 
-def _render(body: dict[str, Any], page: Page) -> None:
+def _render(body: dict[str, Any], page: Page, quorum_met: bool) -> None:
     def line(name: str, value: str) -> None:
         page.line(f"{name:<9}", page.plain(value))
 
@@ -124,14 +160,13 @@ def _render(body: dict[str, Any], page: Page) -> None:
     timestamp = body["timestamp"]
     line("recorded", iso_ms(timestamp) if timestamp <= _MAX_TIME_MS else f"{timestamp} ms")
     line("sha256", body["sha256"])
-    line("cosigned", _render_cosigned(body))
+    line("cosigned", _render_cosigned(body, quorum_met))
     if body["record"] in _RECORDS:
         line("record", _RECORDS[body["record"]])
 
 
-def _render_cosigned(body: dict[str, Any]) -> str:
+def _render_cosigned(body: dict[str, Any], quorum_met: bool) -> str:
     names = ", ".join(f"{each['name']} {each['at']}" for each in body["cosigned"]) or "by nobody"
     if body["quorum"] == "none":
         return f"{names}; quorum none"
-    met = "is met" if body["code"] in (None, "proof_invalid", "record_differs") else "is not met"
-    return f"{names}; quorum {body['quorum']} {met}"
+    return f"{names}; quorum {body['quorum']} {'is met' if quorum_met else 'is not met'}"

@@ -179,7 +179,7 @@ class _Parser:
             raise ValueError("a log is `log <verifier key> [<url>]`")
         key = _parse_key(values[0], LOG_TYPES, [log.key for log in self.logs])
         _check_count(self.logs, "logs")
-        self.logs.append(LogKey(key, _parse_url(values[1:])))
+        self.logs.append(LogKey(key, _parse_urls(values[1:])))
 
     def _take_witness(self, values: list[str]) -> None:
         if len(values) not in (2, 3):
@@ -188,7 +188,7 @@ class _Parser:
         key = _parse_key(encoded, WITNESS_TYPES, [each.key for each in self.witnesses])
         _check_count(self.witnesses, "witnesses")
         self._define(name)
-        self.witnesses.append(Witness(name, key, _parse_url(url)))
+        self.witnesses.append(Witness(name, key, _parse_urls(url)))
 
     def _take_group(self, values: list[str]) -> None:
         if len(values) < 3:
@@ -237,18 +237,22 @@ def _parse_key(text: str, types: frozenset[KeyType], keys: Iterable[VerifierKey]
     return key
 
 
-def _parse_url(values: list[str]) -> str | None:
-    for value in values:
-        try:
-            parts = urlsplit(value)
-            is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
-            is_plain = not (parts.query or parts.fragment or parts.username) and parts.port != 0
-        except ValueError as exc:
-            raise ValueError(f"{value[:60]!r} is no URL") from exc
-        if not (is_web and is_plain):
-            raise ValueError(f"{value[:60]!r} is no URL of http or https")
-        return value.rstrip("/")
-    return None
+def _parse_urls(values: list[str]) -> str | None:
+    """Return the URL of a line, None if it has none."""
+    return parse_url(values[0]) if values else None
+
+
+def parse_url(text: str) -> str:
+    """Return a URL of http or https without its trailing slash.  Raises ValueError."""
+    try:
+        parts = urlsplit(text)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_plain = not (parts.query or parts.fragment or parts.username) and parts.port != 0
+    except ValueError as exc:
+        raise ValueError(f"{text[:60]!r} is no URL") from exc
+    if not (is_web and is_plain):
+        raise ValueError(f"{text[:60]!r} is no URL of http or https")
+    return text.rstrip("/")
 
 
 def _parse_threshold(text: str, count: int) -> int:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import NamedTuple
 
 from streams.engine.records import Record
 from streams.ops.tlog.entries import RecordEntry, parse_entry, record_digest
@@ -47,6 +47,16 @@ class ReceiptFault(StrEnum):
     QUORUM_NOT_MET = "quorum_not_met"
     PROOF_INVALID = "proof_invalid"
     RECORD_DIFFERS = "record_differs"
+    LOG_SHORTER = "log_shorter"
+    LOG_INCONSISTENT = "log_inconsistent"
+
+
+class NoteJudgement(NamedTuple):
+    """The result of verifying a checkpoint; a fault, or None if the policy accepts it."""
+
+    fault: ReceiptFault | None
+    detail: str
+    cosignatures: tuple[Cosignature, ...] = ()
 
 
 class RecordMatch(StrEnum):
@@ -73,7 +83,7 @@ class Receipt:
 class ReceiptCheck:
     """The result of checking a receipt: a fault, or None if it holds.
 
-    receipt: None if it is malformed.  cosignatures: those that verify.
+    receipt: None if it is malformed.  cosignatures: those that verify.  quorum: its name.
     """
 
     fault: ReceiptFault | None
@@ -81,6 +91,7 @@ class ReceiptCheck:
     receipt: Receipt | None = None
     cosignatures: tuple[Cosignature, ...] = ()
     quorum: str = NO_QUORUM
+    quorum_met: bool = False
     record: RecordMatch = RecordMatch.NOT_GIVEN
 
 
@@ -151,30 +162,42 @@ def check_receipt(data: bytes, policy: Policy, record: Record | None = None) -> 
     except ReceiptMalformed as exc:
         return ReceiptCheck(ReceiptFault.RECEIPT_MALFORMED, str(exc), quorum=policy.quorum)
     match = RecordMatch.NOT_GIVEN if record is None else compare_record(record, receipt.entry)
-    members: dict[str, Any] = {"receipt": receipt, "quorum": policy.quorum, "record": match}
-    try:
-        if not policy.signed_by_log(receipt.note, receipt.checkpoint):
-            detail = f"the policy has no key that signed for {receipt.checkpoint.origin}"
-            return ReceiptCheck(ReceiptFault.LOG_UNKNOWN, detail, **members)
-        cosignatures = policy.cosignatures(receipt.note, receipt.checkpoint)
-    except SignatureInvalid as exc:
-        return ReceiptCheck(ReceiptFault.SIGNATURE_INVALID, str(exc), **members)
-    members["cosignatures"] = cosignatures
-    fault, detail = _check_claims(receipt, policy, cosignatures)
+    judgement = judge_note(receipt.note, receipt.checkpoint, policy)
+    fault, detail = judgement.fault, judgement.detail
+    if fault is None:
+        fault, detail = _check_proof(receipt)
     if fault is None and match is RecordMatch.DIFFERS:
         fault = ReceiptFault.RECORD_DIFFERS
         detail = f"the record is not the one that was logged at {receipt.entry.position}"
-    return ReceiptCheck(fault, detail, **members)
+    return ReceiptCheck(
+        fault,
+        detail,
+        receipt,
+        judgement.cosignatures,
+        policy.quorum,
+        quorum_met=judgement.fault is None,
+        record=match,
+    )
 
 
-def _check_claims(
-    receipt: Receipt, policy: Policy, cosignatures: Sequence[Cosignature]
-) -> tuple[ReceiptFault | None, str]:
+def judge_note(note: Note, checkpoint: Checkpoint, policy: Policy) -> NoteJudgement:
+    """Verify the signatures of a checkpoint: of its log, and of a quorum of witnesses."""
+    try:
+        if not policy.signed_by_log(note, checkpoint):
+            detail = f"the policy has no key that signed for {checkpoint.origin}"
+            return NoteJudgement(ReceiptFault.LOG_UNKNOWN, detail)
+        cosignatures = policy.cosignatures(note, checkpoint)
+    except SignatureInvalid as exc:
+        return NoteJudgement(ReceiptFault.SIGNATURE_INVALID, str(exc))
     names = {each.name for each in cosignatures}
-    if not policy.is_met_by(names):
-        missing = [name for name in policy.witnesses_of_quorum() if name not in names]
-        detail = f"quorum {policy.quorum} is not met, without {', '.join(missing)}"
-        return ReceiptFault.QUORUM_NOT_MET, detail
+    if policy.is_met_by(names):
+        return NoteJudgement(None, "", cosignatures)
+    missing = [name for name in policy.witnesses_of_quorum() if name not in names]
+    detail = f"quorum {policy.quorum} is not met, without {', '.join(missing)}"
+    return NoteJudgement(ReceiptFault.QUORUM_NOT_MET, detail, cosignatures)
+
+
+def _check_proof(receipt: Receipt) -> tuple[ReceiptFault | None, str]:
     size, leaf = receipt.checkpoint.size, leaf_hash(receipt.line)
     try:
         root = root_by_inclusion(leaf, receipt.index, size, receipt.hashes)
