@@ -278,6 +278,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         "verify": CommandEntry("verify", "Verify the log: answers, verdicts, rows."),
         "audit": CommandEntry("audit", "Sign facts with checkpoints, and prove them unchanged."),
         "play": CommandEntry("play", "Run a scenario on the in-memory log, offline."),
+        "policy": CommandEntry("policy", "Check, compare and show what decides."),
         "validate": CommandEntry("validate", "Check one envelope, offline."),
     },
     "Operate": {

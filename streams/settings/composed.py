@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 from streams.protocols.apc.settings import ApcSettings
@@ -40,9 +41,10 @@ class Settings(
     def load(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
         """Load the environment (default: this process's), then apply field values by name.
 
-        An empty variable counts as unset.  Raises SettingsError for an unknown HEADRACE_ variable,
-        for a value that is not allowed, for a secret whose file cannot be used, and for an unknown
-        override.
+        The values of the file HEADRACE_POLICY come before those of other variables.  An empty
+        variable counts as unset.  Raises SettingsError for an unknown HEADRACE_ variable, for a
+        value that is not allowed, for a secret or a policy whose file cannot be used, and for an
+        unknown override.
         """
         variables = os.environ if environ is None else environ
         texts = {name: text for name, text in variables.items() if _is_setting_name(name)}
@@ -59,10 +61,20 @@ class Settings(
         check_names(by_variable, {**BY_ENV, **SECRET_FILES})
         values = read_secrets(by_variable, SECRET_FILES)
         changes = {BY_ENV[name]: text for name, text in values.items()}
+        start = self
+        if "policy" in changes:
+            from streams.policy import load  # it is made from the declarations here
+
+            start = replace(self, **load(Path(changes["policy"])).fields)
         return replace(
-            self,
+            start,
             **{k: check_value(BY_FIELD[k], parse(BY_FIELD[k], t)) for k, t in changes.items()},
         )
+
+    @classmethod
+    def without_environment(cls, fields: Mapping[str, Any]) -> Self:
+        """Return the defaults changed by values of fields, whatever the environment says."""
+        return replace(cls(), **fields)
 
 
 def _is_setting_name(name: str) -> bool:

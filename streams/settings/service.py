@@ -226,6 +226,12 @@ class ServiceSettings:
         "file of the public key that `headrace audit verify` checks checkpoints with",
         "path",
     )
+    policy: Path | None = setting(
+        "POLICY",
+        None,
+        "policy file, whose values of settings that decide count where no variable is set",
+        "path",
+    )
     tlog_policy: Path | None = setting(
         "TLOG_POLICY",
         None,

@@ -1,0 +1,67 @@
+"""The commands `headrace policy`: output and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from streams.cli import main
+from streams.policy.schema import policy_schema
+from tests.unit.policy.files import policy_file
+
+
+def run(*arguments: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(main, ["policy", *arguments], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def test_check_prints_the_id_and_the_form(tmp_path: Path) -> None:
+    path = str(policy_file(tmp_path, "[apc.decay]\nmin_score = 0.4\n"))
+    answer = json.loads(run("check", path, "--json"))
+    assert answer["canonical"] == '{"apc":{"decay":{"min_score":0.4}},"format":1}'
+    assert (answer["valid"], answer["errors"]) == (True, [])
+    assert answer["digest"].startswith(answer["policy"])
+    assert answer["policy"] in run("check", path, "--text")
+
+
+def test_check_prints_every_error_and_exits_with_1(tmp_path: Path) -> None:
+    path = str(policy_file(tmp_path, "[apc.decay]\nmin_scor = 0.4\n[saop]\nhold_s = 0\n"))
+    answer = json.loads(run("check", path, "--json", code=1))
+    assert (answer["valid"], answer["policy"]) == (False, None)
+    assert [each["rule"] for each in answer["errors"]] == ["member_unknown", "number_range"]
+    assert "number_range" in run("check", path, "--text", code=1)
+
+
+def test_diff_exits_with_1_where_policies_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(policy_file(tmp_path, "[apc.decay]\nmin_score = 0.4\n[sap]\nrate = 6\n"))
+    rows = json.loads(run("diff", "default", path, "--json", code=1))["items"]
+    assert rows == [
+        {"path": "apc.decay.min_score", "from": 0.35, "to": 0.4},
+        {"path": "sap.rate", "from": 0, "to": 6},
+    ]
+    assert "apc.decay.min_score" in run("diff", path, "default", "--text", code=1)
+    monkeypatch.setenv("HEADRACE_POLICY", path)
+    assert json.loads(run("diff", "bootstrap", path, "--json")) == {"items": []}
+
+
+def test_show_has_what_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert json.loads(run("show", "--json"))["policy"] == "3f0a99256beeb89a"
+    monkeypatch.setenv("HEADRACE_POLICY", str(policy_file(tmp_path, "[sap]\nrate = 6\n")))
+    monkeypatch.setenv("HEADRACE_SAOP_REPEATS", "4")
+    assert json.loads(run("show", "--json"))["values"] == {"sap.rate": 6, "saop.repeats": 4}
+    members = json.loads(run("show", "--all", "--json"))["values"]
+    assert (members["sap.rate"], members["saop.hold_s"]) == (6, 60)
+    assert "saop.hold_s" in run("show", "--all", "--text")
+
+
+def test_schema_is_that_of_the_declarations() -> None:
+    assert json.loads(run("schema")) == policy_schema()

@@ -1,0 +1,86 @@
+"""The members of a policy: every setting that decides, each read from a file, and the schema."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from streams.policy import policy_of, read
+from streams.policy.members import MEMBERS, OUTSIDE, Form, Member, path_of
+from streams.policy.schema import policy_schema
+from streams.settings import BY_FIELD, Settings
+from streams.settings.service import PREFIX
+from tests.unit.policy.files import HEAD, policy_file
+
+PLAIN = [member for member in MEMBERS.values() if member.form is not Form.FILE]
+VALIDATOR = jsonschema_rs.Draft202012Validator(policy_schema())
+
+
+def other_value(member: Member) -> tuple[str, Any]:
+    """Return another value than the default: as the file has it, and as the setting has it."""
+    declaration = member.declaration
+    match member.form:
+        case Form.WHOLE:
+            number = declaration.default + (1 if declaration.default < declaration.high else -1)
+            return str(number), number
+        case Form.DECIMAL:
+            return "0.125", Decimal("0.125")
+        case Form.FLAG:
+            return str(not declaration.default).lower(), not declaration.default
+        case Form.WORD:
+            word = next(each for each in declaration.choices if each != declaration.default)
+            return f'"{word}"', word
+        case Form.PREFIXES:
+            return '{ "a=b" = "open" }', "a=b=open"
+    return '[{ agent = "a", critic = "b" }]', "a=b"
+
+
+@pytest.mark.parametrize("member", PLAIN, ids=lambda member: member.path)
+def test_each_member_of_a_file_reaches_the_processors(member: Member, tmp_path: Path) -> None:
+    written, value = other_value(member)
+    section, _, name = member.path.rpartition(".")
+    path = policy_file(tmp_path, f"[{section}]\n{name} = {written}\n")
+    settings = Settings.load({"HEADRACE_POLICY": str(path)})
+    assert settings.as_work()[member.declaration.env.removeprefix(PREFIX)] == value
+    assert settings == replace(Settings(), policy=path, **{member.field: value})
+    assert policy_of(settings).values.keys() == {member.path}
+    assert VALIDATOR.is_valid(tomllib.loads(path.read_text()))
+
+
+def test_every_setting_of_a_processor_is_a_member_or_is_named_as_outside() -> None:
+    work = {each.env.removeprefix(PREFIX) for each in BY_FIELD.values() if each.work}
+    inside = {each.declaration.env.removeprefix(PREFIX) for each in MEMBERS.values()}
+    assert inside | OUTSIDE == work
+    assert not inside & OUTSIDE
+
+
+def test_a_setting_of_no_section_is_refused() -> None:
+    with pytest.raises(ValueError, match="no section"):
+        path_of("HEADRACE_FOO_BAR")
+
+
+def test_the_schema_itself_is_valid() -> None:
+    assert jsonschema_rs.meta.is_valid(policy_schema())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[apc.decay]\nmin_scor = 1\n",
+        "[saop]\nhold_s = 0\n",
+        '[sap]\nlearning = "aply"\n',
+        "apc = 3\n",
+        '[rtes.profile_by_prefix]\n"a" = "x"\n',
+        '[[summit.critic]]\nagent = "a"\n',
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(tmp_path: Path, text: str) -> None:
+    assert not VALIDATOR.is_valid(tomllib.loads(HEAD + text))
+    with pytest.raises(Exception, match="at /"):
+        read(policy_file(tmp_path, text))
