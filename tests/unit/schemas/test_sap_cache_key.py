@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import sap, sha256_hex
-from schemas.sap.cache_key import nfc
+from schemas.sap.cache_key import keys_without, nfc
 from tests.examples import example_count
 from tests.unit.schemas.strategies import JSON, TEXT
 
@@ -177,6 +177,25 @@ def test_an_object_whose_names_would_collide_keeps_its_own() -> None:
 def test_principles_are_sorted_by_code_point() -> None:
     hashed = sap.cache_key(with_context(principles=["\U0001f600", "\ufb01"]), VOLATILE).hashed
     assert json.loads(hashed)["principles"] == ["\ufb01", "\U0001f600"]
+
+
+COLLIDING = st.sampled_from(["\u00e9", "e\u0301", "\ue000", "\U0001f600"])
+"""Names that NFC makes equal, and two whose order is another in UTF-16 than by code point."""
+
+
+@given(
+    payload=st.dictionaries(TEXT | COLLIDING, JSON, max_size=6),
+    contract=st.none() | st.fixed_dictionaries({"format": TEXT, "schema": JSON}),
+    territory=st.none() | TEXT,
+    data=st.data(),
+)
+def test_the_keys_without_each_member_are_those_that_are_made_alone(
+    payload: dict[str, Any], contract: Any, territory: Any, data: st.DataObject
+) -> None:
+    task = with_context(territory=territory) | {"payload": payload, "outputContract": contract}
+    volatile = data.draw(st.sets(st.sampled_from([*payload, "nonce"])))
+    alone = {name: sap.cache_key(task, {*volatile, name}).key for name in payload}
+    assert keys_without(task, volatile, payload) == alone
 
 
 def test_removed_names_are_those_that_were_there() -> None:

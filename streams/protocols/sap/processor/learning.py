@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas import canonical_json, sha256_hex
-from schemas.sap.cache_key import cache_key
+from schemas.sap.cache_key import keys_without
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.constitution.checks import VALID
 from streams.protocols.sap.processor import snippets
@@ -123,12 +123,9 @@ def _members(task: TaskAggregate) -> Iterable[AvroValue]:
     names = [name for name in payload if name not in volatile]
     if len(names) > MEMBERS:
         return
-    for name in sorted(names):
-        yield {
-            "name": name,
-            "looSha256": cache_key(task.json, {*removed, name}).key,
-            "valueSha256": _sha256(payload[name]),
-        }
+    keys = keys_without(task.json, removed, sorted(names))
+    for name, key in keys.items():
+        yield {"name": name, "looSha256": key, "valueSha256": _sha256(payload[name])}
 
 
 def _sha256(value: Any) -> str:
