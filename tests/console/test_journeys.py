@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -21,6 +23,7 @@ from tests.unit.gateway.test_connections import serving
 READY = "html[data-ready=true]"
 SESSION, RULE = "sess-journey", "phase_type"
 MOST_TABS = 120
+SECOND_MS, HOUR_MS = 1000, 3_600_000
 REDRIVE = """async position => {
   const answer = await fetch('/v1/dead-letters/redrive', {
     method: 'POST', headers: {'content-type': 'application/json'},
@@ -31,7 +34,7 @@ REDRIVE = """async position => {
 
 
 class Office:
-    """A gateway with tokens: an accepted packet that was acknowledged, and one that was refused.
+    """A gateway with tokens: a packet that was acknowledged, and one refused an hour later.
 
     tokens: by role.
     """
@@ -45,7 +48,11 @@ class Office:
         }
         self.accepted = idea(1, trace__session_id=SESSION)
         refused = idea(2, run_phase="EXECUTION", trace__session_id=SESSION)
-        self.bench.send("apc.packets", self.accepted, ack(self.accepted, 3), refused)
+        self.bench.send("apc.packets", self.accepted)
+        self.bench.now += SECOND_MS
+        self.bench.send("apc.packets", ack(self.accepted, 3))
+        self.bench.now += HOUR_MS
+        self.bench.send("apc.packets", refused)
 
     def fail(self, packet: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         """Send a packet that this version cannot judge, so that it becomes a dead letter."""
@@ -142,6 +149,52 @@ def test_a_refusal_is_followed_by_keyboard_alone(office: Office, page: Page) -> 
     page.keyboard.press("Home")
     expect(page.locator("main")).to_have_attribute("data-as-of", re.compile(r"apc\.events/\d+/\d+"))
     watch.require_clean()
+
+
+@pytest.mark.slow
+def test_a_refusal_is_followed_with_the_mouse_alone(office: Office, page: Page) -> None:
+    """Go from the tile to a refusal, its rule, cause, proof and lineage, and an hour back."""
+    watch = office.sign_in(page, Role.READER)
+    main = page.locator("main")
+    page.get_by_role("link", name="refused").first.click()
+    page.wait_for_selector("main[data-page=verdicts]")
+    page.locator("[data-row]").first.get_by_role("link").first.click()
+    page.wait_for_selector("main[data-page=thing]")
+    page.get_by_role("tab", name="Why").click()
+    why = page.locator(".why").first
+    why.locator(f"[data-verdict=rejected][data-rule={RULE}]").wait_for()
+    why.get_by_text("Figures").click()
+    why.locator("[data-json]").first.wait_for()
+    why.get_by_role("link", name="apc.packets/").click()
+    page.wait_for_selector("main[data-page=record]")
+    main.get_by_role("link", name=re.compile("apc:packet:|IDEA")).first.click()
+    page.wait_for_selector("main[data-page=thing]")
+    proof = page.locator("[data-proof=rederived]")
+    expect(proof).to_have_attribute("data-holds", "true")
+    proof.click()
+    main.get_by_role("link", name="Lineage of its trace").click()
+    _go_an_hour_back(page, office)
+    assert watch.read_violations() == watch.foreign == []
+
+
+def _go_an_hour_back(page: Page, office: Office) -> None:
+    """Step back in the lineage, open the packet of then, and step back to its first state."""
+    page.locator("[data-graph]").wait_for()
+    page.get_by_role("button", name="Step back").click()
+    page.wait_for_selector("main[data-page=lineage][data-as-of]")
+    accepted = f"apc:packet:{office.accepted['packet_id']}"
+    page.locator(f'[data-node="{accepted}"]').click()
+    expect(page.locator("h1")).to_contain_text("IDEA")
+    expect(page.locator(".state").first).to_have_text("ARCHIVED")
+    back = page.get_by_role("button", name="Step back")
+    back.click()
+    back.click()
+    position = re.compile(r"apc\.events/\d+/0")
+    expect(page.locator("main")).to_have_attribute("data-as-of", position)
+    expect(page.locator(".state").first).to_have_text("ROUTED")
+    (first, *_) = office.ask(f"/v1/things/{quote(accepted, safe='')}")["steps"]
+    at = datetime.fromisoformat(first["at"])
+    assert office.bench.now - at.timestamp() * 1000 >= HOUR_MS
 
 
 @pytest.mark.slow

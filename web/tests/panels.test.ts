@@ -102,3 +102,25 @@ test("a point of the confidence has the rules that its turn escalated", () => {
   ]);
   expect(byAgent(points).map(([agent, line]) => [agent, line.length])).toEqual([["architect", 2]]);
 });
+
+test("a look back shows no fact that is known of now alone", () => {
+  const present = (kind: string, details: object) =>
+    listPanelFacts({ node: "", kind, details, verdicts: [] })
+      .filter((each) => each.present)
+      .map(({ label }) => label);
+  const task = { task: { id: "t" }, snapshot_version: null };
+  expect(present("asap:task", task)).toEqual(["messages", "artifacts"]);
+  expect(present("sap:task", { cache: null, outcomes: [], target: { capability: "c" } })).toEqual([
+    "learning",
+  ]);
+  expect(present("saop:task", { items: [{ task_id: "t" }] })).toEqual(["confidence"]);
+  const run = {
+    runId: "r",
+    budget: null,
+    metrics: {},
+    provenance: null,
+    verification: null,
+    evidence: { callPosition: "summit.calls/0/0", replyPosition: null },
+  };
+  expect(present("summit:run", run)).toEqual(["tree"]);
+});

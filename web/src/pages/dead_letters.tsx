@@ -62,12 +62,6 @@ function makeSpec(chosen: Chosen, select: (position: string) => void, operator: 
     ],
     columns: [
       ...(operator ? [choice] : []),
-      { label: "time", cell: ({ at }) => <Time at={at} /> },
-      { label: "topic", cell: ({ topic }) => <Text value={topic} code /> },
-      { label: "code", cell: ({ code }) => <Text value={code} code /> },
-      { label: "message", wide: true, cell: ({ message }) => <Text value={message} /> },
-      { label: "state", cell: ({ state }) => WORDS[state] },
-      { label: "record", cell: ({ source }) => <PositionLink position={source} /> },
       {
         label: "letter",
         cell: ({ position }) => (
@@ -76,6 +70,12 @@ function makeSpec(chosen: Chosen, select: (position: string) => void, operator: 
           </button>
         ),
       },
+      { label: "time", cell: ({ at }) => <Time at={at} /> },
+      { label: "topic", cell: ({ topic }) => <Text value={topic} code /> },
+      { label: "code", cell: ({ code }) => <Text value={code} code /> },
+      { label: "message", wide: true, cell: ({ message }) => <Text value={message} /> },
+      { label: "state", cell: ({ state }) => WORDS[state] },
+      { label: "record", cell: ({ source }) => <PositionLink position={source} /> },
     ],
   };
   return spec;

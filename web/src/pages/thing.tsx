@@ -47,6 +47,9 @@ export default function ThingPage({ node }: { node: string }) {
       beside={shown.data && <State value={shown.data.state} />}
       source={{ path: path + search, command: command(node, asOf) }}
     >
+      {asOf && thing.problem && !shown.data && (
+        <AsOf kind={past.data?.kind ?? ""} steps={past.data?.steps ?? []} asOf={asOf} />
+      )}
       <Loaded query={shown}>
         {(data) => <Content thing={data} steps={(past.data ?? data).steps} asOf={asOf} />}
       </Loaded>
@@ -71,14 +74,18 @@ function Content({ thing, steps, asOf }: ContentProps) {
     <>
       <Facts thing={thing} />
       {fact && <ProofBadges position={fact} key={fact} />}
-      <Panel thing={thing} />
-      <AsOf steps={steps} asOf={asOf} />
+      <Panel thing={thing} asOf={asOf} />
+      <AsOf kind={thing.kind} steps={steps} asOf={asOf} />
       <Compare thing={thing} steps={steps} />
-      {thing.kind === "sap:cache" && <CacheChain node={thing.node} />}
+      {thing.kind === "sap:cache" && <CacheChain node={thing.node} asOf={asOf} />}
       <Tabs
         label="Views of this thing"
         tabs={[
-          { name: "timeline", label: "Timeline", render: () => <Timeline thing={thing} /> },
+          {
+            name: "timeline",
+            label: "Timeline",
+            render: () => <Timeline thing={thing} asOf={asOf} />,
+          },
           { name: "machine", label: "State machine", render: () => <MachineTab thing={thing} /> },
           { name: "why", label: "Why", render: () => <Why thing={thing} /> },
           { name: "envelope", label: "Envelope", render: () => <Envelope thing={thing} /> },
@@ -86,7 +93,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
             name: "related",
             label: "Related",
             count: thing.links.length,
-            render: () => <Related thing={thing} />,
+            render: () => <Related thing={thing} asOf={asOf} />,
           },
         ]}
       />
@@ -126,7 +133,17 @@ function Facts({ thing }: { thing: Thing }) {
           <span class="muted">due</span> <Time at={thing.due_at} />
         </span>
       )}
-      <a href={address(["lineage"], { node: thing.node })}>Lineage</a>
+      <Lineage thing={thing} />
     </p>
+  );
+}
+
+/** The lineage of a thing; what was refused has no edges, so that of its trace. */
+function Lineage({ thing }: { thing: Thing }) {
+  const { links, node, trace } = thing;
+  return links.length > 0 || !trace ? (
+    <a href={address(["lineage"], { node })}>Lineage</a>
+  ) : (
+    <a href={address(["lineage"], { node: `trace:${trace}` })}>Lineage of its trace</a>
   );
 }

@@ -1,9 +1,10 @@
 import type { Schemas } from "../api/client";
+import { KINDS_WITH_AS_OF } from "../protocols/kinds";
 import { useUrl } from "../state/url";
 import { PositionLink } from "./link";
 import { plain } from "./text";
 import { Time } from "./time";
-import { TimeSlider } from "./time_slider";
+import { TimePoint, TimeSlider } from "./time_slider";
 
 type Step = Schemas["Thing"]["steps"][number];
 
@@ -13,16 +14,21 @@ export function listStops(steps: readonly Step[]): Step[] {
 }
 
 interface Props {
+  kind: string;
   steps: readonly Step[];
   asOf: string | undefined;
 }
 
 /** A slider with a stop for each step of a thing, and what compares two of them. */
-export function AsOf({ steps, asOf }: Props) {
+export function AsOf({ kind, steps, asOf }: Props) {
   const { query, change } = useUrl();
   const isComparing = query["compare"] !== undefined;
   const stops = listStops(steps);
-  if (stops.length < 2) return null;
+  if (stops.length < 2) return asOf === undefined ? null : <TimePoint asOf={asOf} />;
+  if (!KINDS_WITH_AS_OF.has(kind)) {
+    if (asOf !== undefined) return <TimePoint asOf={asOf} />;
+    return <p class="muted">Things of this kind are shown only as they are now.</p>;
+  }
   const describe = (index: number) => {
     const stop = stops[index];
     if (!stop) return null;

@@ -31,11 +31,14 @@ export function cacheKeyOf(node: string): string {
 const word = (holds: boolean | null): string =>
   holds === null ? "– the first" : holds ? "✔ follows" : "✖ does not follow";
 
-/** All versions of a cached key as a chain. */
-export function CacheChain({ node }: { node: string }) {
+/** All versions of a cached key up to a point as a chain. */
+export function CacheChain({ node, asOf }: { node: string; asOf: string | undefined }) {
   const cacheKey = cacheKeyOf(node);
-  const versions = useApi(`versions ${cacheKey}`, (signal) =>
-    api.GET("/v1/sap/cache/{cacheKey}/versions", { params: { path: { cacheKey } }, signal }),
+  const versions = useApi(`versions ${cacheKey} ${asOf}`, (signal) =>
+    api.GET("/v1/sap/cache/{cacheKey}/versions", {
+      params: { path: { cacheKey }, query: asOf === undefined ? {} : { as_of: asOf } },
+      signal,
+    }),
   );
   return (
     <section class="card why" aria-label="Versions">

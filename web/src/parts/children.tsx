@@ -13,14 +13,14 @@ type Link = Thing["links"][number];
 const INSIDE = new Set(["child_of", "answers", "part_of"]);
 
 /** The children of a thing and what answers it, which open in place. */
-export function Children({ thing }: { thing: Thing }) {
+export function Children({ thing, asOf }: { thing: Thing; asOf: string | undefined }) {
   const children = thing.links.filter(
     (each) => each.direction === "in" && INSIDE.has(each.relation),
   );
   if (children.length === 0) return null;
   return (
     <>
-      <h2>Children and answers</h2>
+      <h2>Children and answers{asOf !== undefined && ", as they are now"}</h2>
       <ul class="lines">
         {children.map((each) => (
           <Child key={`${each.relation} ${each.node}`} link={each} />

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useUrl } from "../state/url";
-import { plain } from "./text";
+import { plain, Text } from "./text";
 
 /** A point of the past that a slider stops at. */
 export interface Stop {
@@ -67,18 +67,35 @@ export function TimeSlider({ stops, asOf, describe, children }: Props) {
         type="button"
         class="bare"
         aria-label="Step on"
-        disabled={stop === undefined}
+        disabled={at === stops.length}
         onClick={() => go(at + 1)}
       >
         ▸
       </button>
-      <span class="muted">{stop ? describe(at) : "now"}</span>
+      <span class="muted">
+        {stop ? describe(at) : asOf === undefined ? "now" : <Text value={asOf} code />}
+      </span>
       {children}
-      {stop && (
-        <button type="button" class="quiet" onClick={() => change({ as_of: undefined })}>
-          To now
-        </button>
-      )}
+      {asOf !== undefined && <ToNow />}
     </section>
+  );
+}
+
+/** A point of the past without a slider, and the way back. */
+export function TimePoint({ asOf }: { asOf: string }) {
+  return (
+    <section class="as-of" aria-label="Time travel">
+      <span>As of</span> <Text value={asOf} code />
+      <ToNow />
+    </section>
+  );
+}
+
+function ToNow() {
+  const { change } = useUrl();
+  return (
+    <button type="button" class="quiet" onClick={() => change({ as_of: undefined })}>
+      To now
+    </button>
   );
 }

@@ -13,7 +13,7 @@ type Thing = Schemas["Thing"];
 type Step = Thing["steps"][number];
 
 /** What happened to a thing, step by step, with its children and answers. */
-export function Timeline({ thing }: { thing: Thing }) {
+export function Timeline({ thing, asOf }: { thing: Thing; asOf: string | undefined }) {
   const [text, setText] = useState("");
   const [only, setOnly] = useState(false);
   const matches = (step: Step): boolean =>
@@ -52,7 +52,7 @@ export function Timeline({ thing }: { thing: Thing }) {
         ))}
       </ol>
       {thing.next !== null && <p class="muted">More steps follow; the API has them by cursor.</p>}
-      <Children thing={thing} />
+      <Children thing={thing} asOf={asOf} />
     </>
   );
 }

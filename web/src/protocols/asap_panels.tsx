@@ -5,7 +5,7 @@ import { Loaded } from "../parts/states";
 import { Text } from "../parts/text";
 import { Time } from "../parts/time";
 import { nodePart } from "./cells";
-import { type Describe, fact, textFact } from "./panel_fact";
+import { type Describe, fact, presentFact, textFact } from "./panel_fact";
 
 type Part = Schemas["AsapMessage"]["parts"][number];
 
@@ -28,8 +28,8 @@ export const describeAsapTask: Describe = (details) => {
       task.snapshot_version === null ? "none" : `up to version ${task.snapshot_version}`,
     ),
     textFact("error", task.error_code),
-    fact("messages", <Messages task={task.task.id} />),
-    fact("artifacts", <Artifacts task={task.task.id} />),
+    presentFact("messages", <Messages task={task.task.id} />),
+    presentFact("artifacts", <Artifacts task={task.task.id} />),
   ];
 };
 

@@ -1,3 +1,18 @@
+/** The kinds of things that are shown as they were, too. */
+export const KINDS_WITH_AS_OF: ReadonlySet<string> = new Set([
+  "apc:packet",
+  "asap:task",
+  "saop:session",
+  "saop:task",
+  "sap:cache",
+  "sap:outcome",
+  "sap:signal",
+  "sap:task",
+  "summit:call",
+  "summit:reply",
+  "summit:run",
+]);
+
 /** The list that shows the open things of a kind, and its filter of the state. */
 export const LISTS_OF_KINDS: Readonly<Record<string, { tab: string; state: string }>> = {
   "apc:packet": { tab: "packets", state: "state" },

@@ -6,6 +6,8 @@ import { Text } from "../parts/text";
 export interface PanelFact {
   label: string;
   value: ComponentChildren;
+  /** Whether it is known of now alone, so that a look back says that instead. */
+  present?: boolean;
 }
 
 /** What a panel reads of a thing. */
@@ -17,6 +19,13 @@ export type Details = NonNullable<Schemas["Thing"]["details"]>;
 export type Describe = (details: Details, thing: PanelThing) => (PanelFact | null)[];
 
 export const fact = (label: string, value: ComponentChildren): PanelFact => ({ label, value });
+
+/** A fact of a route that has no `as_of`. */
+export const presentFact = (label: string, value: ComponentChildren): PanelFact => ({
+  label,
+  value,
+  present: true,
+});
 
 /** A text or number that agents sent; null where there is none. */
 export function textFact(label: string, value: string | number | null | undefined) {

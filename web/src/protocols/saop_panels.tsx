@@ -5,7 +5,7 @@ import { Text } from "../parts/text";
 import { address } from "../state/url";
 import { writeCounts } from "./cells";
 import type { Items } from "./items";
-import { type Describe, fact, type PanelFact, textFact } from "./panel_fact";
+import { type Describe, fact, type PanelFact, presentFact, textFact } from "./panel_fact";
 
 type Task = Items<"/v1/saop/tasks">;
 type Turn = Schemas["headrace.saop.SaopTurnLogged"];
@@ -27,7 +27,7 @@ export const describeTask: Describe = (details) => {
     textFact("profile", task.profile),
     fact("transitions", `${task.transitions}, ${task.failures} failures`),
     textFact("commit", task.head_hash),
-    fact("confidence", <Confidence task={task.task_id} />),
+    presentFact("confidence", <Confidence task={task.task_id} />),
   ];
 };
 

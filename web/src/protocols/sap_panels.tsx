@@ -5,7 +5,7 @@ import { Loaded } from "../parts/states";
 import { Id, Text } from "../parts/text";
 import { address } from "../state/url";
 import { playbookNode, writeCounts } from "./cells";
-import { type Describe, fact, textFact } from "./panel_fact";
+import { type Describe, fact, presentFact, textFact } from "./panel_fact";
 
 const MOST_LEARNED = 5;
 
@@ -29,7 +29,7 @@ export const describeSapTask: Describe = (details) => {
     textFact("constitution", constitution),
     heuristicsVersion ? fact("heuristics", `version ${heuristicsVersion}`) : null,
     fact("outcomes", String(outcomes.length)),
-    target && fact("learning", <Learning capability={target.capability} />),
+    target && presentFact("learning", <Learning capability={target.capability} />),
   ];
 };
 

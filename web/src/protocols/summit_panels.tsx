@@ -6,7 +6,7 @@ import { NodeLink, PositionLink } from "../parts/link";
 import { Loaded } from "../parts/states";
 import { Text } from "../parts/text";
 import { nodePart, writeDollars } from "./cells";
-import { Check, type Describe, fact, textFact } from "./panel_fact";
+import { Check, type Describe, fact, presentFact, textFact } from "./panel_fact";
 
 const MOST_RUNS = 100;
 const MOST_DEPTH = 8;
@@ -31,7 +31,7 @@ export const describeRun: Describe = (details) => {
     run.parentRunId
       ? fact("part of", <NodeLink node={`summit:run:${nodePart(run.parentRunId)}`} />)
       : null,
-    fact("tree", <RunTree run={runId} />),
+    presentFact("tree", <RunTree run={runId} />),
     fact("call", <PositionLink position={evidence.callPosition} />),
     evidence.replyPosition
       ? fact("reply", <PositionLink position={evidence.replyPosition} />)
