@@ -30,6 +30,8 @@ from bench.cluster import Bench, Worker, bench, broker, percentile, wait_ready, 
 from bench.gateway import Client, gateway_url
 from bench.packets import outputs, packets
 from bench.results import parse, record_runs
+from schemas import encode, from_json
+from schemas.encoder import varint
 from streams.settings import Settings
 from topology.apc import APC_EVENTS, APC_PACKETS
 from topology.declarations import Topic
@@ -40,6 +42,8 @@ LONG_S = 30.0
 MIB = 1024 * 1024
 EXAMPLES = Path(__file__).resolve().parents[1] / "schemas" / "examples"
 MANIFEST = EXAMPLES / "summit" / "manifests" / "minimal.json"
+PACKET = EXAMPLES / "apc" / "idea.json"
+RECORD = APC_PACKETS.record or ""
 EVENT = EXAMPLES / "rtes" / "thought_stream.json"
 
 
@@ -81,6 +85,18 @@ def patterns(target: Target) -> str:
 def inflated(target: Target) -> str:
     """Write one record of 300 MB of zeros, which zstd makes 10 KB."""
     target.produce(APC_PACKETS, b"bomb", bytes(300 * MIB), **{"compression.type": "zstd"})
+    return "written"
+
+
+def items(target: Target) -> str:
+    """Write a packet of 45 MB with fifteen million empty recipients, which zstd makes 2 KB."""
+    count, mark = 15_000_000, str(uuid.uuid4())
+    packet = json.loads(PACKET.read_text(encoding="utf-8"))
+    packet["recipients"] = [{"agent_id": mark}]
+    framed = encode(RECORD, from_json(RECORD, packet))
+    before, after = framed.split(varint(1) + varint(len(mark)) + mark.encode())
+    value = before + varint(count) + bytes(3 * count) + after[2:]
+    target.produce(APC_PACKETS, b"items", value, **{"compression.type": "zstd"})
     return "written"
 
 
@@ -186,6 +202,7 @@ def at_once(clients: int, ask: Callable[[int], set[str]]) -> str:
 ATTACKS: dict[str, Callable[[Target], str]] = {
     "patterns": patterns,
     "inflated": inflated,
+    "items": items,
     "idle": idle,
     "unread": unread,
     "values": values,
