@@ -32,7 +32,7 @@ from streams.engine.kafka_group import KafkaGroup
 from streams.engine.kafka_reader import KafkaReader
 from streams.engine.kafka_records import listed, placed_record, produce, reported, topic_id
 from streams.engine.kafka_refusals import Refusals, invalid_settings, refusal_of
-from streams.engine.log import NewTopic, Pace, TopicInfo
+from streams.engine.log import NewTopic, Pace, Reader, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (
     BrokerRefuses,
@@ -91,7 +91,7 @@ class KafkaLog:
             "error_cb": self._refusals,
             **security,
         }
-        self._bootstrap = bootstrap
+        self._bootstrap, self._security = bootstrap, security
         self._group = group
         try:
             self._admin = AdminClient({**self._base, **COMMON})
@@ -165,10 +165,8 @@ class KafkaLog:
                 self._ask(lambda: self._refresh_metadata({tp.topic for tp in tps}))
                 self.ends(tps)
                 return
-            except BrokerRefuses:
-                raise
-            except (TopicsMismatch, BrokerUnavailable):
-                if time.monotonic() > deadline:
+            except (TopicsMismatch, BrokerUnavailable) as exc:
+                if isinstance(exc, BrokerRefuses) or time.monotonic() > deadline:
                     raise
                 time.sleep(_LEADER_PAUSE_S)
 
@@ -232,10 +230,15 @@ class KafkaLog:
 
         return self._ask(list_offsets) if tps else {}
 
-    def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> KafkaReader:
+    def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> Reader:
+        if pace is Pace.FEW:
+            from streams.engine.fetched.reader import open_reader  # few processes need aiokafka
+
+            if bounded := open_reader(self._bootstrap, self._security, positions):
+                return bounded
         group = f"{self._group}{READERS_GROUP}"  # the client requires one; nobody joins or commits
-        consumer = Consumer({**self._base, **READER, **PACES[pace], "group.id": group})
-        return KafkaReader(consumer, KafkaPartition, positions)
+        config = {**self._base, **READER, **PACES[pace], "group.id": group}
+        return KafkaReader(Consumer(config), KafkaPartition, positions)
 
     def group(self, name: str, topic: str) -> KafkaGroup:
         """Join the consumer group `name`, whose members read one topic and commit."""
@@ -323,11 +326,7 @@ class KafkaTransactions:
     """The transactional producer of one task.  Its calls block."""
 
     def __init__(self, base: Mapping[str, Any], transactional_id: str) -> None:
-        self._config = {
-            **base,
-            **TRANSACTIONS,
-            "transactional.id": transactional_id,
-        }
+        self._config = {**base, **TRANSACTIONS, "transactional.id": transactional_id}
         self._producer: KafkaProducer | None = None
 
     def open(self) -> None:

@@ -90,12 +90,17 @@ def read_page(log: Log, tp: TopicPartition, first: int, limit: int) -> RecordPag
     records: list[Record] = []
     deadline, size = time.monotonic() + PATIENCE_S, 0
     with log.reader({tp: offset}, Pace.FEW) as reader:
-        while len(records) <= limit and reader.position(tp) < end and time.monotonic() < deadline:
-            polled = reader.poll(_POLL_S, 1)
-            size += sum(map(_size, polled))
-            if records and size > MAX_BYTES:
-                return RecordPage(records, records[-1].offset + 1)
-            records += polled
+        while (
+            len(records) <= limit
+            and size <= MAX_BYTES
+            and reader.position(tp) < end
+            and time.monotonic() < deadline
+        ):
+            for record in reader.poll(_POLL_S, limit + 1 - len(records)):
+                size += _size(record)
+                if records and size > MAX_BYTES:
+                    return RecordPage(records, records[-1].offset + 1)
+                records.append(record)
         position = reader.position(tp)
     if len(records) > limit:  # the last one only shows that there is a next page
         return RecordPage(records[:limit], records[limit].offset)

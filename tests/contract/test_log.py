@@ -15,6 +15,9 @@ from tests.toy import FACTS, INPUT, SECOND, toy_record
 from topology.keys import partition_of
 from topology.topics import config_of
 
+each_client = pytest.mark.parametrize("pace", [Pace.END, Pace.FEW])
+"""Single records are read by another client."""
+
 
 def output(twin: Twin, text: str, partition: int | None = 0) -> Output:
     return Output(twin.name(FACTS), text.encode(), text.encode(), (), partition)
@@ -194,18 +197,20 @@ def test_an_aborted_transaction_takes_offsets_and_is_never_seen(twin: Twin) -> N
     assert [(r.offset, r.value) for r in twin.read(FACTS)] == [(2, b"b")]
 
 
-def test_a_reader_stands_behind_markers_at_the_end(twin: Twin) -> None:
+@each_client
+def test_a_reader_stands_behind_markers_at_the_end(twin: Twin, pace: Pace) -> None:
     producer = twin.log.producer(f"{twin.prefix}p")
     producer.open()
     producer.commit([output(twin, "a")])
     producer.close()
     tp = twin.tp(FACTS)
     until(lambda: twin.log.ends([tp]) == {tp: 2})
-    with twin.log.reader({tp: 0}) as reader:
+    with twin.log.reader({tp: 0}, pace) as reader:
         until(lambda: not reader.poll(0.1) and reader.position(tp) == 2)
 
 
-def test_a_reader_begins_and_goes_on_where_it_is_told(twin: Twin) -> None:
+@each_client
+def test_a_reader_begins_and_goes_on_where_it_is_told(twin: Twin, pace: Pace) -> None:
     twin.log.append([output(twin, t) for t in "abcdef"])
     tp = twin.tp(FACTS)
     read: list[str] = []
@@ -219,7 +224,7 @@ def test_a_reader_begins_and_goes_on_where_it_is_told(twin: Twin) -> None:
         until(there)
         return read
 
-    with twin.log.reader({tp: 4}) as reader:
+    with twin.log.reader({tp: 4}, pace) as reader:
         assert reader.position(tp) == 4
         assert texts_to(6) == ["e", "f"]
         reader.seek(tp, 1)
@@ -229,10 +234,11 @@ def test_a_reader_begins_and_goes_on_where_it_is_told(twin: Twin) -> None:
         assert texts_to(6) == ["a", "b", "c", "d", "e", "f"]
 
 
-def test_a_reader_may_seek_before_it_polls(twin: Twin) -> None:
+@each_client
+def test_a_reader_may_seek_before_it_polls(twin: Twin, pace: Pace) -> None:
     twin.log.append([output(twin, t) for t in "abc"])
     tp = twin.tp(FACTS)
-    with twin.log.reader({tp: 0}) as reader:
+    with twin.log.reader({tp: 0}, pace) as reader:
         reader.seek(tp, 2)
         read: list[bytes | None] = []
 
@@ -244,11 +250,12 @@ def test_a_reader_may_seek_before_it_polls(twin: Twin) -> None:
     assert read == [b"c"]
 
 
-def test_a_reader_returns_no_more_than_asked(twin: Twin) -> None:
+@each_client
+def test_a_reader_returns_no_more_than_asked(twin: Twin, pace: Pace) -> None:
     twin.log.append([output(twin, str(n)) for n in range(50)])
     tp = twin.tp(FACTS)
     read = []
-    with twin.log.reader({tp: 0}) as reader:
+    with twin.log.reader({tp: 0}, pace) as reader:
         while reader.position(tp) < 50:
             some = reader.poll(1, 7)
             assert len(some) <= 7
@@ -281,12 +288,15 @@ def test_a_reader_of_any_pace_returns_all_records_and_sees_the_end(twin: Twin, p
     assert read == list("abcdefghij")
 
 
+@each_client
 @pytest.mark.parametrize("position", [1, 9])
-def test_a_reader_refuses_a_position_that_is_not_in_the_log(twin: Twin, position: int) -> None:
+def test_a_reader_refuses_a_position_that_is_not_in_the_log(
+    twin: Twin, position: int, pace: Pace
+) -> None:
     twin.log.append([output(twin, t) for t in "abc"])
     tp = twin.tp(FACTS)
     twin.truncate(tp, 2)
-    with twin.log.reader({tp: position}) as reader, pytest.raises(BrokerUnavailable):
+    with twin.log.reader({tp: position}, pace) as reader, pytest.raises(BrokerUnavailable):
         until(lambda: bool(reader.poll(0.1)))
 
 
@@ -340,13 +350,14 @@ def test_the_topics_of_inputs_take_the_partition_of_their_key(twin: Twin) -> Non
     assert placed[0].partition == partition_of(b"a", twin.partitions)
 
 
-def test_nothing_of_an_open_transaction_is_seen(twin: Twin) -> None:
+@each_client
+def test_nothing_of_an_open_transaction_is_seen(twin: Twin, pace: Pace) -> None:
     tp = twin.tp(FACTS)
     other = twin.begin([output(twin, "open")])
     twin.log.append([output(twin, "behind")])
     assert twin.log.ends([tp]) == {tp: 0}
     assert twin.log.high_watermarks([tp]) == {tp: 2}
-    with twin.log.reader({tp: 0}) as reader:
+    with twin.log.reader({tp: 0}, pace) as reader:
         assert reader.poll(0.2) == []
         assert reader.position(tp) == 0
         other.commit()

@@ -18,7 +18,7 @@ MODULES = tuple(path.relative_to(ROOT).as_posix() for path in FILES)
 ONLY = {
     "faust": "streams/engine/faust_host/*.py",
     "mode": "streams/engine/faust_host/*.py",
-    "aiokafka": "streams/engine/faust_host/*.py",
+    "aiokafka": "streams/engine/f*/*.py",  # fetched, faust_host
     "confluent_kafka": "streams/engine/kafka.py",
     "rocksdict": "streams/engine/store.py",
     "fastavro": "schemas/codec.py",

@@ -17,7 +17,7 @@ import aiokafka
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.protocol.fetch import FetchRequest, FetchRequestStruct
 
-from streams.engine.faust_host import records
+from streams.engine.fetched import records
 from streams.engine.records import TopicPartition
 
 _FULL = 0

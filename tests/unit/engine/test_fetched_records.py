@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams.engine.faust_host.records import FetchedBatches, FetchResult, PartitionRecords
+from streams.engine.fetched.records import FetchedBatches, FetchResult, PartitionRecords
 from streams.engine.records import Output
 from tests.e2e.raw_records import batch, raw_name
 
@@ -81,7 +81,7 @@ def test_many_batches_below_the_bound_are_handed_over_in_parts() -> None:
     size = len(sent[0].key or b"") + len(sent[0].value or b"")
     parts = []
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("streams.engine.faust_host.records.PART_BYTES", 7 * size)
+        patched.setattr("streams.engine.fetched.records.PART_BYTES", 7 * size)
         while result.has_more():
             parts.append([record.offset for record in result.getall()])
     assert parts == [list(range(7)), list(range(7, 14)), list(range(14, 20))]

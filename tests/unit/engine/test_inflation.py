@@ -11,7 +11,7 @@ import pytest
 from aiokafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
 
 from schemas import Undecodable, decode_many
-from streams.engine.faust_host.inflation import INFLATED_BYTES, replace_bombs
+from streams.engine.fetched.inflation import INFLATED_BYTES, replace_bombs
 from streams.engine.records import Output
 from tests.e2e.raw_records import batch
 from tests.unit.engine.test_fetched_records import fetched, read

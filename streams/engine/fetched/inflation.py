@@ -1,8 +1,8 @@
 """A bound on what a fetched batch of records may inflate to.
 
 Brokers bound the compressed size of a batch only, and 10 KB of zstd can be 300 MB.  A batch beyond
-the bound is replaced, before the client inflates it, by one of records without content: each of
-them becomes a dead letter that names its position, and the partition goes on.
+the bound is replaced, before the client inflates it, by one of records without content: in a worker
+each of them becomes a dead letter that names its position, and the partition goes on.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from mmap import mmap
 
 import cramjam
 from aiokafka.codec import _detect_xerial_stream
+from aiokafka.record import default_records
+from aiokafka.record._crecords import default_records as compiled_records
 from aiokafka.record.default_records import _DefaultRecordBatchPy as Batch
 from aiokafka.record.memory_records import _MemoryRecordsPy
 from aiokafka.record.util import encode_varint
@@ -26,6 +28,8 @@ INFLATED_BYTES = 64 << 20
 """What a batch may inflate to; librdkafka, which all other readers use, bounds zstd alike."""
 MAX_EMPTY_RECORDS = 1_000_000
 """Records of one batch that get a dead letter each; the rest of it is passed over."""
+SMALL_LZ4 = 16 << 10
+"""Bytes that lz4 makes 4 MiB of at most."""
 _LENGTH_AT, _ATTRIBUTES_AT = 8, 21
 _CHUNK = 1 << 20
 _XERIAL_HEADER = 16
@@ -99,6 +103,29 @@ def _overflows(inflate: Callable[[bytes, mmap], int], body: bytes, bound: int) -
     return False
 
 
+def install() -> None:
+    """Have aiokafka inflate without copies that grow, of which there were four at a time."""
+    for module in (default_records, compiled_records):
+        module.lz4_decode, module.zstd_decode = inflate_lz4, inflate_zstd
+
+
+def inflate_lz4(body: bytes) -> bytes:
+    """Inflate a batch within the bound."""
+    if len(body) <= SMALL_LZ4:
+        return bytes(cramjam.lz4.decompress(body))
+    return _inflate(cramjam.lz4.decompress_into, body)
+
+
+def inflate_zstd(body: bytes) -> bytes:
+    """Inflate a batch within the bound."""
+    return _inflate(cramjam.zstd.decompress_into, body)
+
+
+def _inflate(inflate: Callable[[bytes, mmap], int], body: bytes) -> bytes:
+    with mmap(-1, INFLATED_BYTES) as buffer:
+        return buffer[: inflate(body, buffer)]
+
+
 _EXCEEDS = {
     Batch.CODEC_GZIP: _gzip_exceeds,
     Batch.CODEC_SNAPPY: _snappy_exceeds,
@@ -113,8 +140,8 @@ def _without_content(raw: bytes) -> bytes:
     """Return the batch uncompressed, with its offsets and as many records, all of them empty."""
     header = bytearray(raw[: Batch.HEADER_STRUCT.size])
     batch = Batch(raw)
-    log.error(
-        "%d records from offset %d on inflate to more than %d bytes: each becomes a dead letter",
+    log.warning(
+        "%d records from offset %d on inflate to more than %d bytes: they are read without content",
         batch._num_records,
         batch.base_offset,
         INFLATED_BYTES,

@@ -21,7 +21,7 @@ from aiokafka.record.default_records import _DefaultRecordBatchPy
 from aiokafka.record.memory_records import MemoryRecords, _MemoryRecordsPy
 from aiokafka.record.util import decode_varint
 
-from streams.engine.faust_host.inflation import replace_bombs
+from streams.engine.fetched import inflation
 
 _LENGTH_AT, _ATTRIBUTES_AT = 8, 21
 PART_BYTES = 8 << 20
@@ -31,7 +31,8 @@ _TO_ASCII = bytes(n if n < 128 else ord("?") for n in range(256))
 
 
 def install() -> None:
-    """Replace aiokafka's classes, which its fetcher looks up by name."""
+    """Replace aiokafka's classes and functions, which it looks up by name."""
+    inflation.install()
     fetcher.MemoryRecords = FetchedBatches
     fetcher.PartitionRecords = PartitionRecords
     fetcher.FetchResult = FetchResult
@@ -41,7 +42,7 @@ class FetchedBatches(MemoryRecords):
     """The batches fetched of one partition, with their bytes."""
 
     def __init__(self, data: bytes) -> None:
-        self.data = replace_bombs(data)
+        self.data = inflation.replace_bombs(data)
         super().__init__(self.data)
 
 
