@@ -87,11 +87,12 @@ def test_inputs_carry_the_time_of_the_log_others_their_own(twin: Twin) -> None:
     assert twin.read(FACTS)[0].timestamp == 1_000
 
 
-def test_a_reader_finds_the_first_record_since_a_time(twin: Twin) -> None:
+@each_client
+def test_a_reader_finds_the_first_record_since_a_time(twin: Twin, pace: Pace) -> None:
     times = (1_000, 3_000, 2_000, 4_000)
     twin.log.append([Output(twin.name(FACTS), b"k", b"v", (), 0, at) for at in times])
     tp = twin.tp(FACTS)
-    with twin.log.reader({tp: 0}) as reader:
+    with twin.log.reader({tp: 0}, pace) as reader:
         assert [reader.first_since(at) for at in (0, 1_001, 3_001)] == [{tp: 0}, {tp: 1}, {tp: 3}]
         assert reader.first_since(4_001) == {}
 

@@ -48,7 +48,7 @@ class BoundedReader:
     def __init__(
         self, bootstrap: str, security: Mapping[str, str], positions: Mapping[TopicPartition, int]
     ) -> None:
-        """Raises BrokerUnavailable."""
+        """Begin at the positions.  Raises BrokerUnavailable."""
         records.install()
         self._positions = dict(positions)
         # No asyncio.Runner: in the main thread it writes a call's result out, values and all.
@@ -99,6 +99,11 @@ class BoundedReader:
 
         self._run(seek())
         self._positions[tp] = offset
+
+    def first_since(self, at_ms: int) -> dict[TopicPartition, int]:
+        times = {aiokafka.TopicPartition(*tp): at_ms for tp in self._positions}
+        found = self._run(self._consumer.offsets_for_times(times))
+        return {TopicPartition(*tp): each.offset for tp, each in found.items() if each is not None}
 
     def _run(self, call: Coroutine[Any, Any, T]) -> T:
         try:
