@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from streams.cli import text
+from streams.cli import common, text
 from streams.cli.summit.common import (
     SummitCommand,
     exit_if_rejected,
@@ -17,6 +17,7 @@ from streams.cli.summit.common import (
     show_verdicts,
     verdicts_of,
 )
+from streams.cli.summit.importing import imported
 from streams.errors import InvalidInput
 from streams.settings import Settings
 
@@ -24,22 +25,42 @@ _TITLES = ("agentId", "version", "manifestHash", "verdict", "rule")
 
 
 @click.command("register", cls=SummitCommand)
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--from-mcp", metavar="SERVER", help="Import this MCP server: URL or command line.")
+@click.option("--name", metavar="AGENT", help="The agent's name.  [default: the server's]")
+@click.option("--version", metavar="X.Y.Z", help="Its version.  [default: the server's, or 0.1.0]")
+@click.option("--tools", metavar="A,B", help="Take these tools only, by their names in MCP.")
+@click.option("--env", metavar="NAME", multiple=True, help="Pass this variable to the command.")
+@click.option("--print", "only_print", is_flag=True, help="Print the manifest, register nothing.")
 @text.options
 @click.pass_context
-def command(ctx: click.Context, /, files: tuple[Path, ...]) -> None:
+def command(
+    ctx: click.Context, /, files: tuple[Path, ...], from_mcp: str | None, **options: Any
+) -> None:
     """Register agents by their manifests, YAML or JSON, and wait for the verdicts.
 
     All files are checked first; if one is invalid, none is sent.  Exits with 1 when one is
-    rejected, 2 when one is invalid, 3 when a verdict does not arrive in time.
+    rejected, 2 when one is invalid, 3 when a verdict does not arrive in time, 4 when the service
+    or the MCP server is not reached.  An import also says what becomes of each tool.
 
     \b
-    Example:
+    Examples:
       headrace summit register agent.yaml
+      headrace summit register --from-mcp "npx -y @modelcontextprotocol/server-everything" --print
     """
-    manifests = [_manifest(path) for path in files]
+    if bool(files) == (from_mcp is not None) or (from_mcp is None and any(options.values())):
+        raise click.UsageError("Give files, or --from-mcp and its options.")
+    if from_mcp is None:
+        _register(ctx, [_manifest(path) for path in files])
+        return
+    manifest = imported(ctx, from_mcp, options)
+    if options["only_print"]:
+        common.show_json(manifest)
+        return
+    _register(ctx, [manifest])
+
+
+def _register(ctx: click.Context, manifests: list[Any]) -> None:
     with open_routes(Settings.load()) as routes:
         answer = send_envelopes(routes, "POST", "/v1/summit/manifests", manifests)
     verdicts = verdicts_of(ctx, answer)

@@ -1,0 +1,95 @@
+"""Real MCP servers, asked by the official client what they are."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mcp import Client, Implementation, StdioServerParameters
+
+from streams.errors import InfrastructureError, UsageError
+from streams.settings import PREFIX, environment_without
+
+CONNECT_S = 60.0
+"""How long a server may take to start and to list its tools, in seconds."""
+_MAX_TOOLS = 1000
+_NO_SERVER = "{!r} is neither an address nor a command"
+
+
+class ServerUnreachable(InfrastructureError):
+    """A server does not start, does not answer, or does not speak the protocol."""
+
+    default_advice = "Run its command by hand, or check its address."
+
+
+class Described(NamedTuple):
+    """The description of a server.  tools: in MCP's own form, in the server's order."""
+
+    name: str
+    version: str
+    title: str | None
+    instructions: str | None
+    protocol_version: str
+    tools: Sequence[dict[str, Any]]
+
+
+def target_of(source: str, env: Sequence[str] = ()) -> str | StdioServerParameters:
+    """Return what the client connects to: an address, or a command to run.
+
+    env: names of variables that the command gets besides those that the SDK passes on.
+    Raises UsageError for no command, an unset variable, or one of headrace's own.
+    """
+    if source.startswith(("http://", "https://")):
+        if env:
+            raise UsageError("--env is for servers that are started, not for an address")
+        return source
+    try:
+        command, *arguments = shlex.split(source)
+    except ValueError as exc:
+        raise UsageError(_NO_SERVER.format(source)) from exc
+    return StdioServerParameters(command=command, args=arguments, env=_passed_on(env))
+
+
+def _passed_on(names: Sequence[str]) -> dict[str, str]:
+    variables = environment_without(PREFIX)
+    for name in names:
+        if name.upper().startswith(PREFIX):
+            raise UsageError(f"--env {name}: settings of headrace are not passed to servers")
+        if name not in variables:
+            raise UsageError(f"--env {name}: it is not set")
+    return {name: variables[name] for name in names}
+
+
+def describe(source: str, env: Sequence[str] = ()) -> Described:
+    """Ask a server what it is, and for all pages of its tools.
+
+    Raises UsageError as `target_of`, ServerUnreachable.
+    """
+    target = target_of(source, env)
+    try:
+        return asyncio.run(asyncio.wait_for(_ask(target), CONNECT_S))
+    except Exception as exc:  # the SDK raises what its transports do, also in groups
+        raise ServerUnreachable(f"the MCP server {source!r} is not reached: {_first(exc)}") from exc
+
+
+async def _ask(target: str | StdioServerParameters) -> Described:
+    async with Client(target, mode="auto") as client:
+        tools: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = await client.list_tools(cursor=cursor)
+            tools += [each.model_dump(by_alias=True, exclude_none=True) for each in page.tools]
+            if page.next_cursor in (None, cursor) or len(tools) >= _MAX_TOOLS:
+                break
+            cursor = page.next_cursor
+        info = client.server_info or Implementation(name="mcp", version="")
+        version = client.protocol_version
+        return Described(info.name, info.version, info.title, client.instructions, version, tools)
+
+
+def _first(exc: BaseException) -> str:
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
+    return str(exc) or type(exc).__name__
