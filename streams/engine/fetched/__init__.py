@@ -1,4 +1,4 @@
-"""What brokers return, inflated within bounds: for workers, and for readers of single records.
+"""Reading from brokers, inflated within bounds: for workers, and for readers of single records.
 
 It uses aiokafka's internals, each time with the reason.
 """

@@ -102,8 +102,10 @@ class BoundedReader:
 
     def first_since(self, at_ms: int) -> dict[TopicPartition, int]:
         times = {aiokafka.TopicPartition(*tp): at_ms for tp in self._positions}
-        found = self._run(self._consumer.offsets_for_times(times))
-        return {TopicPartition(*tp): each.offset for tp, each in found.items() if each is not None}
+        offsets = self._run(self._consumer.offsets_for_times(times))
+        return {
+            TopicPartition(*tp): each.offset for tp, each in offsets.items() if each is not None
+        }
 
     def _run(self, call: Coroutine[Any, Any, T]) -> T:
         try:
