@@ -44,6 +44,7 @@ $(READY): pyproject.toml requirements-dev.txt $(NATIVE)
 		--require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --editable .
+	@$(BIN)/python -m compileall -q -j 0 $(CHECKED) # as pip does with what is not editable
 	@sh native/build.sh .venv
 	@touch $@
 
