@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import orjson
 import rfc8785
 
+from schemas.native import choose_number_check
 from schemas.problems import ShapeError
 from schemas.text_cache import cache_short
 
@@ -38,12 +39,12 @@ def canonical_json(value: Any) -> bytes:
         text = orjson.dumps(value, option=_OPTIONS)
     except TypeError:
         return _dump_rfc8785(value)
-    if (text.isascii() or not _ASTRAL.search(text)) and _has_rfc8785_numbers(value):
+    if (text.isascii() or not _ASTRAL.search(text)) and _numbers_are_same(value):
         return text
     return _dump_rfc8785(value)
 
 
-def _has_rfc8785_numbers(value: Any) -> bool:
+def has_rfc8785_numbers(value: Any) -> bool:
     """Return whether orjson spells every number in a value as RFC 8785 does.
 
     It does not where a float is integral (1.0), is written with an exponent (1e16, 1e-7), or is
@@ -55,7 +56,7 @@ def _has_rfc8785_numbers(value: Any) -> bool:
     if kind is dict or kind is list:
         for item in value.values() if kind is dict else value:
             # Strings are most of it, and are not worth a call.
-            if type(item) is not str and not _has_rfc8785_numbers(item):
+            if type(item) is not str and not has_rfc8785_numbers(item):
                 return False
         return True
     if kind is int:
@@ -63,6 +64,9 @@ def _has_rfc8785_numbers(value: Any) -> bool:
     if kind is float:
         return bool(1e-4 < abs(value) < 1e15 and not value.is_integer())
     return False
+
+
+_numbers_are_same = choose_number_check(has_rfc8785_numbers)
 
 
 def _dump_rfc8785(value: Any) -> bytes:

@@ -21,11 +21,12 @@ try:
 except ImportError:
     headrace_native = None
 
+Fits = Callable[[Any], bool]
 EncodeFramed = Callable[[bytes, dict[str, Any]], bytes]
 """Takes the frame's bytes and a value, and returns both; raises what `compile_encoder` says."""
 VARIABLE = "HEADRACE_NATIVE"
 """The setting's variable, read here, since programs that load no settings encode and decode too."""
-_VERSION = "1.0.0"
+_VERSION = "1.1.0"
 """The version of the compiled module that this version of headrace works with."""
 
 
@@ -85,3 +86,29 @@ def compiled_functions(schema: Schema) -> Functions:
     reference = python_functions(schema)
     codec = headrace_native.Codec(json.dumps(schema), AvroBody, *reference)
     return Functions(codec.encode, codec.decode)
+
+
+def compile_shape(rule: Any) -> Fits:
+    """Return a check of whether a JSON value plainly fits a rule of `schemas.shapes`.
+
+    Where it returns False, the value may fit all the same: a Python one always does.
+    """
+    return _fits_never if _reason_for_python() is not None else compiled_shape(rule)
+
+
+def compiled_shape(rule: Any) -> Fits:
+    """Return the compiled check.  Raises ValueError for a rule that is not supported."""
+    fits: Fits = headrace_native.Shape(json.dumps(rule)).fits
+    return fits
+
+
+def _fits_never(value: Any) -> bool:
+    return False
+
+
+def choose_number_check(in_python: Fits) -> Fits:
+    """Return the compiled check of numbers for RFC 8785, or the one in Python that it equals."""
+    if _reason_for_python() is not None:
+        return in_python
+    check: Fits = headrace_native.has_rfc8785_numbers
+    return check

@@ -1,14 +1,18 @@
-//! The Avro codec of headrace, compiled.
+//! The Avro codec of headrace and checks of shapes, compiled.
 //!
 //! `Codec` walks a record's schema in place of the functions that `schemas/encoder.py` and
 //! `schemas/decoder.py` make.  These stay the reference: what is not plainly right (a missing
 //! member, a value of another type, bytes that are no encoding) is handed to them, so every error,
-//! its message, and every unusual value that they accept are theirs.
+//! its message, and every unusual value that they accept are theirs.  `Shape` tells which values
+//! plainly fit a model of pydantic; of all others the model itself finds what is wrong.
 
 mod decode;
 mod encode;
+mod formats;
 mod schema;
+mod shape;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -78,8 +82,38 @@ impl Codec {
     }
 }
 
+/// The rules of one model.
+#[pyclass(frozen)]
+struct Shape(shape::Shape);
+
+#[pymethods]
+impl Shape {
+    /// Make a shape of the JSON text of a rule of `schemas/shapes.py`.
+    ///
+    /// Raises ValueError for a rule that is not supported.
+    #[new]
+    fn new(rule: &str) -> PyResult<Shape> {
+        let rule = serde_json::from_str(rule)
+            .map_err(|error| PyValueError::new_err(format!("the rule is not JSON: {error}")))?;
+        Ok(Shape(shape::Shape::parse(&rule)?))
+    }
+
+    /// Return whether the value plainly fits; if not, it may fit all the same.
+    fn fits(&self, value: &Bound<'_, PyAny>) -> bool {
+        self.0.fits(value)
+    }
+}
+
+/// Return whether orjson spells the numbers of a value as RFC 8785 does.
+#[pyfunction]
+fn has_rfc8785_numbers(value: &Bound<'_, PyAny>) -> bool {
+    shape::has_rfc8785_numbers(value, 0)
+}
+
 #[pymodule]
 fn headrace_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(has_rfc8785_numbers, module)?)?;
+    module.add_class::<Shape>()?;
     module.add_class::<Codec>()
 }

@@ -24,6 +24,9 @@ def _time(text: str) -> str:
     return text
 
 
+FORMATS = {_uuid: "uuid", _time: "time"}
+"""What the functions check, for `schemas.shapes`."""
+
 Uuid = Annotated[
     str,
     Strict(),

@@ -1,12 +1,14 @@
 """The shape rules of packets (APC guide, 3.1), all of them collected.
 
-The models say what a packet may look like; their errors are translated to rule codes here.  The
-rules that tie members together are functions in `relations`.
+The models say what a packet may look like; their errors are translated to rule codes here.  A
+packet that plainly fits its model (`schemas.shapes`) is not given to it.  The rules that tie
+members together are functions in `relations`.
 """
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import orjson
@@ -14,13 +16,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from schemas.apc import rules as r
+from schemas.apc.envelope import FORMATS
 from schemas.apc.mapping import PAYLOADS
 from schemas.apc.packets import MODELS, Envelope
 from schemas.apc.relations import relation_problems
 from schemas.canonical import canonical_json
+from schemas.native import Fits, compile_shape
 from schemas.nesting import MAX_NESTING, Normaliser, too_deep
 from schemas.problems import Problem, pointer
 from schemas.rules import Rule
+from schemas.shapes import rule_of
 
 MAX_PACKET_BYTES = 524_288
 MAX_DELIVERIES = 128
@@ -69,11 +74,8 @@ def validate(
     packet_type = packet.get("packet_type")
     model = MODELS.get(packet_type) if isinstance(packet_type, str) else None
     problems = set(normaliser.problems)
-    try:
-        (model or Envelope).__pydantic_validator__.validate_python(packet)
-    except ValidationError as exc:
-        errors = exc.errors(include_url=False)
-        problems.update(_problem(error, packet, edge) for error in errors)
+    if model is None or not _shape(model)(packet):
+        problems.update(_model_problems(model or Envelope, packet, edge))
     if model is None and not isinstance(packet.get("payload", {}), dict):
         problems.add(Problem("member_type", "/payload", "payload must be an object."))
     problems.update(relation_problems(packet))
@@ -96,6 +98,19 @@ def validate_avro(
     )
     others = [p for p in problems if p.path != "/payload" and not p.path.startswith("/payload/")]
     return sorted([*others, mismatch], key=lambda problem: (problem.path, problem.rule))
+
+
+@cache
+def _shape(model: type[Envelope]) -> Fits:
+    return compile_shape(rule_of(model, FORMATS))
+
+
+def _model_problems(model: type[Envelope], packet: dict[str, Any], edge: bool) -> list[Problem]:
+    try:
+        model.__pydantic_validator__.validate_python(packet)
+    except ValidationError as exc:
+        return [_problem(error, packet, edge) for error in exc.errors(include_url=False)]
+    return []
 
 
 def _problem(error: ErrorDetails, packet: dict[str, Any], edge: bool) -> Problem:

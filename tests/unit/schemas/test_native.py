@@ -189,7 +189,7 @@ def is_python(functions: Functions) -> bool:
 @compiled
 def test_the_compiled_codec_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    assert describe() == "compiled, 1.0.0"
+    assert describe() == "compiled, 1.1.0"
     assert not is_python(compile_functions(LATEST[0].schema))
 
 
@@ -213,7 +213,7 @@ def test_a_compiled_codec_of_another_version_is_not_used(monkeypatch: pytest.Mon
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr("schemas.native.headrace_native", Other)
     assert is_outdated()
-    assert describe() == "Python (the compiled codec is 0.9.0, not 1.0.0)"
+    assert describe() == "Python (the compiled codec is 0.9.0, not 1.1.0)"
     assert is_python(compile_functions(LATEST[0].schema))
 
 
