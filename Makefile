@@ -59,7 +59,7 @@ test: setup browser
 	@exec $(PYTEST) --quick
 
 test-all: TESTERS ?= 2
-test-all: setup
+test-all: setup browser
 	@exec $(PYTEST) $(if $(TIER),-m "$(TIER)")
 
 check: setup
