@@ -17,8 +17,7 @@ from confluent_kafka.admin import (
 )
 
 from streams.engine.kafka import KafkaLog
-from streams.engine.kafka_reader import KafkaReader
-from streams.engine.log import Pace
+from streams.engine.log import Pace, Reader
 from streams.engine.records import Output, TopicPartition
 from streams.engine.state import State
 from streams.engine.task import group_of
@@ -47,7 +46,7 @@ class InterruptedLog(KafkaLog):
 
     interruption: Callable[[], None] | None = None
 
-    def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> KafkaReader:
+    def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> Reader:
         if self.interruption is not None:
             self.interruption()
             self.interruption = None

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from schemas import CATALOGUE, Undecodable, decode, decode_many, encode, use_ids, written_id
-from streams.engine.headers import output_headers
+from streams.engine.headers import constant_headers, output_headers
 from streams.errors import RegistryUnavailable, SchemasMismatch
 from streams.registry import ids as module
 from streams.registry.client import Registry
@@ -83,12 +83,17 @@ def test_without_a_registry_its_ids_are_unknown(fake: FakeRegistry) -> None:
     assert refused(framed, TIMER) == "schema_unknown"
 
 
+def headers_of_event() -> dict[str, bytes]:
+    constant = constant_headers(APC_EVENTS, "apc")
+    return dict(output_headers(constant, b"k", "id", 0, "cause", None))
+
+
 def test_headers_name_the_schema_that_was_written(ids: RegistryIds) -> None:
-    headers = dict(output_headers(APC_EVENTS, "apc", b"k", "id", 0, "cause", None))
+    headers = headers_of_event()
     written = written_id(APC_EVENTS.record or "")
     assert headers["ce_dataschema"] == f"/schemas/ids/{written}".encode()
     use_ids(None)
-    headers = dict(output_headers(APC_EVENTS, "apc", b"k", "id", 0, "cause", None))
+    headers = headers_of_event()
     assert headers["ce_dataschema"] == b"/schemas/ids/1000000001"
 
 
