@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def command(ctx: click.Context) -> None:
     """Check the requirements of headrace, and say what to do about problems.
 
-    Checks the codec, Java, Maven and Docker, ports, the state directory, the broker and its
-    version, topics and their settings, the schema registry, tokens.  Changes nothing.  Exits with
-    1 when a check fails; warnings are not failures.
+    Checks the codec, the policy, Java, Maven and Docker, ports, the state directory, the broker
+    and its version, topics and their settings, the schema registry, tokens.  Changes nothing.
+    Exits with 1 when a check fails; warnings are not failures.
 
     \b
     Example:

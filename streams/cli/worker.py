@@ -50,7 +50,14 @@ def command(static: bool, metrics: str | None, **overrides: Any) -> None:
     metrics_address = None if metrics_address == OFF else metrics_address
     settings = replace(settings, bootstrap=bootstrap_of(settings), metrics=metrics_address)
     from streams.engine.worker import run_worker
+    from streams.policy import policy_of
     from streams.protocols.commands import RULE_CODES, all_processors, bind_files
 
     bind_files(settings)
-    run_worker(settings, all_processors, static=static, rule_codes=RULE_CODES)
+    run_worker(
+        settings,
+        all_processors,
+        static=static,
+        rule_codes=RULE_CODES,
+        policy=policy_of(settings).id,
+    )

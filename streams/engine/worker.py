@@ -48,6 +48,7 @@ def run_worker(
     *,
     static: bool = False,
     rule_codes: Collection[str] = frozenset(),
+    policy: str | None = None,
 ) -> None:
     """Run until SIGINT or SIGTERM, then finish commits in flight and close.
 
@@ -55,12 +56,13 @@ def run_worker(
     static: join the group under an id kept in the state directory, so that a restart gets its
     tasks back at once; only where this worker alone owns that directory.
     rule_codes: those that get a label value in metrics.
+    policy: the policy id of these settings, which the first log line names.
 
     Raises StateLocked, TopicsMismatch, BrokerUnavailable, PositionsLost, InputTruncated,
     NotCoPartitioned, TooManyDeadLetters, SchemasMismatch.
     """
     logging.getLogger("streams").setLevel(settings.log_level.upper())
-    log.info("codec: %s", native.describe())
+    log.info("codec: %s%s", native.describe(), "" if policy is None else f"; policy: {policy}")
     if settings.crash_at:
         crash_points.install(settings.crash_at)
     with use_registry(settings) as ids:

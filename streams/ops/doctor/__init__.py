@@ -13,6 +13,7 @@ __all__ = ["CHECKS", "Check", "Level", "examine"]
 
 CHECKS: tuple[Callable[[Settings], Iterator[Check]], ...] = (
     machine.codec,
+    machine.policy,
     machine.tools,
     machine.ports,
     machine.disk,

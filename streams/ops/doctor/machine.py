@@ -1,4 +1,4 @@
-"""Checks of the machine: the codec, what a local broker needs, ports, the disk."""
+"""Checks of the machine: the codec, the policy, what a local broker needs, ports, the disk."""
 
 from __future__ import annotations
 
@@ -33,6 +33,20 @@ def codec(settings: Settings) -> Iterator[Check]:
         yield warn("codec", native.describe(), advice)
     else:
         yield ok("codec", native.describe())
+
+
+def policy(settings: Settings) -> Iterator[Check]:
+    """Name the policy of these settings; all machines of a system ought to have the same."""
+    from streams.policy import policy_of
+
+    try:
+        policy = policy_of(settings)
+    except SettingsError as exc:
+        yield failed("policy", exc)
+        return
+    count = len(policy.values)
+    other = f"members with other than their default: {count}" if count else "all defaults"
+    yield ok("policy", f"{policy.id}, {other}")
 
 
 def tools(settings: Settings, which: Which = shutil.which) -> Iterator[Check]:

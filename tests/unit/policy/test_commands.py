@@ -10,6 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import main
+from streams.engine import worker
+from streams.errors import BrokerUnavailable
+from streams.log import connecting
 from streams.policy.schema import policy_schema
 from tests.unit.policy.files import policy_file
 
@@ -65,3 +68,22 @@ def test_show_has_what_the_environment_says(
 
 def test_schema_is_that_of_the_declarations() -> None:
     assert json.loads(run("schema")) == policy_schema()
+
+
+def test_the_first_line_that_a_worker_logs_names_the_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(settings: object) -> None:
+        raise BrokerUnavailable("nobody answers")
+
+    monkeypatch.setattr(connecting, "bootstrap_of", lambda settings: settings.bootstrap)
+    monkeypatch.setattr(worker, "connect", away)
+    monkeypatch.setenv("HEADRACE_POLICY", str(policy_file(tmp_path, "[sap]\nrate = 6\n")))
+    monkeypatch.setenv("HEADRACE_BOOTSTRAP", "127.0.0.1:1")
+    policy = json.loads(run("show", "--json"))["policy"]
+    arguments = ["worker", "--metrics", "off", "--state-dir", str(tmp_path / "state")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 3
+    first_line = result.stderr.splitlines()[0]
+    assert "codec: " in first_line
+    assert first_line.endswith(f"policy: {policy}")

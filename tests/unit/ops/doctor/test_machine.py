@@ -6,6 +6,7 @@ import shutil
 import socket
 from collections import namedtuple
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from streams.engine.worker import worker_directory
 from streams.errors import SettingsError
 from streams.ops.doctor import examine, machine, services
 from streams.ops.doctor.findings import Check, Level
+from streams.policy import policy_of
 from streams.settings import Settings
 
 Usage = namedtuple("Usage", "total used free")
@@ -70,6 +72,17 @@ def test_a_codec_of_another_version_is_a_warning(
     assert check.level is Level.WARN
     assert "0.9.0, not" in check.said
     assert "make native" in check.advice
+
+
+def test_the_policy_of_the_settings_is_named(settings: Settings, tmp_path: Path) -> None:
+    (check,) = machine.policy(settings)
+    assert (check.level, check.said) == (Level.OK, "3f0a99256beeb89a, all defaults")
+    changed = replace(settings, saop_repeats=4)
+    (check,) = machine.policy(changed)
+    assert check.said == f"{policy_of(changed).id}, members with other than their default: 1"
+    (check,) = machine.policy(replace(settings, sap_authorization=tmp_path / "none.toml"))
+    assert check.level is Level.FAIL
+    assert "none.toml" in check.said
 
 
 def test_without_any_tool_no_local_broker_can_run(settings: Settings) -> None:
