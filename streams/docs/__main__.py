@@ -6,18 +6,19 @@ import sys
 
 import click
 
-from streams.docs import dashboard, drift, guides, write
+from streams.docs import dashboard, drift, guides, policy_schema, write
 
 
 @click.command()
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when a page differs.")
 def main(check: bool) -> None:
-    """Write docs/reference, the tables of the guides and the dashboard from the declarations."""
+    """Write docs/reference, the guides' tables, the dashboard and the policies' JSON Schema."""
     if not check:
         write()
         guides.write()
         dashboard.write()
-    elif stale := drift() + guides.drift() + dashboard.drift():
+        policy_schema.write()
+    elif stale := drift() + guides.drift() + dashboard.drift() + policy_schema.drift():
         click.echo(f"stale: {', '.join(stale)}; run `python -m streams.docs`", err=True)
         sys.exit(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import replace
 from decimal import Decimal
@@ -11,6 +12,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from streams.docs import policy_schema as committed
 from streams.policy import policy_of, read
 from streams.policy.members import MEMBERS, OUTSIDE, Form, Member, path_of
 from streams.policy.schema import policy_schema
@@ -67,6 +69,22 @@ def test_a_setting_of_no_section_is_refused() -> None:
 
 def test_the_schema_itself_is_valid() -> None:
     assert jsonschema_rs.meta.is_valid(policy_schema())
+
+
+def test_the_committed_schema_is_that_of_the_declarations() -> None:
+    assert committed.drift() == [], "run: python -m streams.docs"
+    assert json.loads(committed.PATH.read_text(encoding="utf-8")) == policy_schema()
+
+
+def test_a_schema_that_was_changed_or_is_missing_is_named_and_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committed, "PATH", tmp_path / "policy" / "bundle.schema.json")
+    assert committed.drift() == ["bundle.schema.json"]
+    committed.write()
+    assert committed.drift() == []
+    committed.PATH.write_text("{}\n", encoding="utf-8")
+    assert committed.drift() == ["bundle.schema.json"]
 
 
 @pytest.mark.parametrize(
