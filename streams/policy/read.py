@@ -13,9 +13,10 @@ from typing import Any
 
 from schemas import Problem
 from streams.errors import InvalidInput, SettingsError
-from streams.policy.bundle import FORMAT, PolicyFile
+from streams.policy.bundle import FORMAT, PolicyFile, file_tables
 from streams.policy.label_rules import label_problems
 from streams.policy.members import MEMBERS, Form, Member
+from streams.policy.secrets import secret_problem
 from streams.policy.values import PolicyProblem, nearest, read_value
 from streams.settings.composed import Settings
 
@@ -45,6 +46,9 @@ def read(path: Path) -> PolicyFile:
     problems = [*_head_problems(document)]
     for pointer, dotted, value in _leaves(document):
         member = MEMBERS.get(dotted)
+        if secret := secret_problem(dotted, pointer, value):
+            problems.append(secret)  # and no other, whose message might have it
+            continue
         if _is_section(dotted):
             problems.append(Problem("member_type", pointer, f"{dotted} is a table"))
             continue
@@ -62,19 +66,26 @@ def read(path: Path) -> PolicyFile:
 
 
 def file_problems(policy: PolicyFile) -> list[Problem]:
-    """Return what is wrong with the constitution and the issuer table that a policy names."""
+    """Return what is wrong with the constitution and the issuer table that a policy names.
+
+    A secret in them is such a problem too, though a service starts with it.
+    """
     from streams.protocols.commands import bind_files
 
     problems = []
     for member in _file_members(policy):
-        only = {member.field: policy.fields[member.field]}
+        path = policy.fields[member.field]
+        only = {member.field: path}
         rule = f"{member.path.removeprefix('sap.').removesuffix('_file')}_invalid"
         try:
             bind_files(Settings.without_environment(only))
         except SettingsError as exc:
-            if not policy.fields[member.field].is_file():
+            if not path.is_file():
                 rule = "file_unreadable"
             problems.append(Problem(rule, member.pointer, exc.message))
+            continue
+        if secret := secret_problem("", member.pointer, file_tables(member, path)):
+            problems.append(secret)
     return problems
 
 
@@ -108,6 +119,8 @@ def _head_problems(document: Mapping[str, Any]) -> Iterator[Problem]:
     elif type(document["format"]) is not int or document["format"] != FORMAT:
         yield Problem("format_unsupported", "/format", f"format is {FORMAT}")
     yield from label_problems(document)
+    labels = (secret_problem(name, f"/{name}", document.get(name)) for name in HEAD)
+    yield from filter(None, labels)
 
 
 def _is_section(dotted: str) -> bool:

@@ -45,6 +45,8 @@ def test_labels_comments_order_and_defaults_do_not_change_the_digest(tmp_path: P
         ('["apc.decay"]\nmode = "late"\n', "member_unknown", "/apc.decay"),
         ("apc = 3\n", "member_type", "/apc"),
         ('["a/b~c"]\n', "member_unknown", "/a~1b~0c"),
+        ('[apc]\n"decay.mode" = "late"\n', "member_unknown", "/apc/decay.mode"),
+        ('[apc]\n"decay\\".mode" = "late"\n', "member_unknown", '/apc/decay".mode'),
         ("[saop]\nhold_s = 5.0\n", "member_type", "/saop/hold_s"),
         ("[saop]\nhold_s = true\n", "member_type", "/saop/hold_s"),
         ("[saop]\nhold_s = 0\n", "number_range", "/saop/hold_s"),
