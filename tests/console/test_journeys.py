@@ -174,7 +174,7 @@ def test_a_refusal_is_followed_with_the_mouse_alone(office: Office, page: Page) 
     proof.click()
     main.get_by_role("link", name="Lineage of its trace").click()
     _go_an_hour_back(page, office)
-    assert watch.read_violations() == watch.foreign == []
+    watch.require_clean()
 
 
 def _go_an_hour_back(page: Page, office: Office) -> None:

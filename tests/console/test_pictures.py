@@ -156,6 +156,27 @@ def test_a_page_with_data_is_accessible(path: str, demo: ToldDemo, browser: Brow
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", ["verdicts", "spread?tab=arbitration", "dead-letters", "apc?tab=packets"]
+)
+def test_a_table_of_1280_px_has_no_column_out_of_sight(
+    path: str, demo: ToldDemo, browser: Browser
+) -> None:
+    context = browser.new_context(viewport=SIZE)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.clock.set_fixed_time(demo.now / 1000)
+    page.goto(f"{demo.url}/console/{path}")
+    settle(page)
+    page.locator("[data-row]").first.wait_for()
+    assert (
+        page.locator("section.scroller").evaluate("each => each.scrollWidth - each.clientWidth")
+        == 0
+    )
+    context.close()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: str(picture.name))
 def test_a_picture_is_taken(
     picture: Picture, demo: ToldDemo, browser: Browser, tmp_path: Path

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { drawPaths } from "../src/graph/edges";
 import { foldGraph, type GraphEdge, type GraphNode } from "../src/graph/fold";
-import { HEIGHT, layOut, WRAP } from "../src/graph/layout";
+import { HEIGHT, layOut, WIDTH, WRAP } from "../src/graph/layout";
 import { fitView, isSeen, pan, reveal, zoom } from "../src/graph/view";
+import { fitLine, LABELLED } from "../src/parts/graph_node";
 
 const node = (name: string, distance: number, kind = "apc:packet"): GraphNode => ({
   node: name,
@@ -102,4 +103,15 @@ test("zooming keeps the point under the pointer, and a place can be brought into
   expect(isSeen(reveal(view, place, size), place, size)).toBe(true);
   const all = fitView({ places: new Map(), width: 4000, height: HEIGHT }, size);
   expect(all.scale).toBeLessThan(0.1);
+});
+
+test("a line of a small node stays readable and fits its node", () => {
+  const id = "7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730";
+  for (const scale of [LABELLED, 0.5, 0.7]) {
+    const { factor, line } = fitLine(id, scale);
+    expect(12 * factor * scale).toBeGreaterThan(10);
+    expect(line.length * 7.2 * factor).toBeLessThanOrEqual(WIDTH);
+    expect(line).toMatch(/^7f0c.*….*730$/);
+  }
+  expect(fitLine("31 × saop:turn", 1)).toEqual({ factor: 1, line: "31 × saop:turn" });
 });

@@ -1,9 +1,9 @@
 import type { DrawnGraph, DrawnNode } from "./fold";
 
 export const WIDTH = 200;
-export const HEIGHT = 44;
+export const HEIGHT = 56;
 export const GAP_X = 24;
-export const GAP_Y = 64;
+export const GAP_Y = 52;
 /** How many nodes stand beside each other at most; a wider layer wraps. */
 export const WRAP = 40;
 const SWEEPS = 4;

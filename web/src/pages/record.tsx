@@ -55,7 +55,7 @@ export default function RecordPage({ topic, partition, offset }: Props) {
             </dl>
             <h2>What came of it</h2>
             <EffectsOf path={path} />
-            <ProofBadges position={position} />
+            <ProofOfFact topic={topic} position={position} />
             <h2>Value</h2>
             <Json value={data.value} href={`/v1/records/${position}`} />
             <h2>Headers</h2>
@@ -65,6 +65,13 @@ export default function RecordPage({ topic, partition, offset }: Props) {
       </Loaded>
     </Page>
   );
+}
+
+/** What proves a record, if its topic has facts: of others nothing is to be proven. */
+function ProofOfFact({ topic, position }: { topic: string; position: string }) {
+  const log = useApi("/v1/log", (signal) => api.GET("/v1/log", { signal }), false);
+  const kind = log.data?.topics.find(({ name }) => name === topic)?.kind;
+  return kind === "fact" ? <ProofBadges position={position} key={position} /> : null;
 }
 
 interface EffectsProps {

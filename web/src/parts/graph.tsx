@@ -4,13 +4,11 @@ import type { DrawnGraph, DrawnNode } from "../graph/fold";
 import { layOut } from "../graph/layout";
 import { type Direction, stepFrom } from "../graph/steps";
 import { centre, fitView, isSeen, pan, reveal, type Size, type View, zoom } from "../graph/view";
-import { elementId, GraphNodeView, nameNode } from "./graph_node";
+import { elementId, GraphNodeView, LABELLED, nameNode } from "./graph_node";
 import { Icon } from "./icons";
 
 const FACTOR = 1.25;
 const STEP = 80;
-/** Below this scale nodes have no labels. */
-const LABELS = 0.4;
 const ARROWS: Record<string, Direction> = {
   ArrowUp: "up",
   ArrowDown: "down",
@@ -103,8 +101,8 @@ export function Graph({ start, graph, total, folded, onOpen }: Props) {
   function initialView(): View {
     const all = fitView(layout, size);
     const place = layout.places.get(start);
-    if (all.scale >= LABELS || place === undefined) return all;
-    return centre(place, LABELS, size);
+    if (all.scale >= LABELLED || place === undefined) return all;
+    return centre(place, LABELLED, size);
   }
   function middle() {
     return { x: size.width / 2, y: size.height / 2 };
@@ -186,7 +184,7 @@ export function Graph({ start, graph, total, folded, onOpen }: Props) {
                       ? "start"
                       : undefined
                 }
-                withLabel={view.scale >= LABELS}
+                scale={view.scale}
                 onOpen={() => {
                   if (!wasDragged()) onOpen(place.node);
                 }}

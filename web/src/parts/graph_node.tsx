@@ -2,10 +2,26 @@ import type { DrawnNode } from "../graph/fold";
 import { HEIGHT, type Place, WIDTH } from "../graph/layout";
 import { plain } from "./text";
 
-const LETTERS = 25;
+/** Below this scale nodes have no labels. */
+export const LABELLED = 0.4;
+/** Below this scale labels are drawn as large as at this scale. */
+const READABLE = 0.85;
+/** The widths of a letter and of the space before a line, and half the distance of two lines. */
+const LETTER = 7.3;
+const PADDING = 8;
+const LEADING = 7;
 
-const shorten = (text: string): string =>
-  text.length > LETTERS ? `${text.slice(0, LETTERS - 9)}…${text.slice(-8)}` : text;
+const shorten = (text: string, letters: number): string => {
+  if (text.length <= letters) return text;
+  const end = Math.floor(letters / 3);
+  return `${text.slice(0, letters - 1 - end)}…${text.slice(-end)}`;
+};
+
+/** Return how much larger a line is drawn at a scale, and what of a text fits into it. */
+export function fitLine(text: string, scale: number): { factor: number; line: string } {
+  const factor = Math.max(1, READABLE / scale);
+  return { factor, line: shorten(text, Math.floor((WIDTH - 2 * PADDING) / (LETTER * factor))) };
+}
 
 /** Name a node in words: what a reader hears, and what a pointer shows. */
 export function nameNode(node: DrawnNode): string {
@@ -17,17 +33,16 @@ export function nameNode(node: DrawnNode): string {
 interface Props {
   place: Place;
   state: "start" | "focused" | undefined;
-  withLabel: boolean;
+  scale: number;
   onOpen: () => void;
 }
 
 /** A node of the graph.  One that is retracted is dashed and says by what. */
-export function GraphNodeView({ place, state, withLabel, onOpen }: Props) {
+export function GraphNodeView({ place, state, scale, onOpen }: Props) {
   const { node, x, y } = place;
   const folded = node.members.length > 0;
   const retracted = node.retractedBy.length > 0;
   const classes = ["node", state, folded && "folded", retracted && "retracted"].filter(Boolean);
-  const id = node.id.slice(node.kind.length + 1);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the graph around it takes the keys
     <g
@@ -39,18 +54,35 @@ export function GraphNodeView({ place, state, withLabel, onOpen }: Props) {
     >
       <title>{nameNode(node)}</title>
       <rect width={WIDTH} height={HEIGHT} rx={6} />
-      {withLabel && (
+      {scale >= LABELLED && (
         <>
-          <text x={10} y={18} class="kind">
-            {folded ? `${node.members.length} ×` : node.kind}
-            {retracted && " ⊘ retracted"}
-          </text>
-          <text x={10} y={35}>
-            {folded ? node.kind : shorten(plain(id))}
-          </text>
+          <Line text={nameKind(node)} scale={scale} side={-1} />
+          <Line text={folded ? node.kind : readId(node)} scale={scale} side={1} />
         </>
       )}
     </g>
+  );
+}
+
+const readId = (node: DrawnNode): string => plain(node.id.slice(node.kind.length + 1));
+
+function nameKind(node: DrawnNode): string {
+  if (node.members.length > 0) return `${node.members.length} ×`;
+  return node.retractedBy.length > 0 ? `⊘ ${node.kind}` : node.kind;
+}
+
+/** A line of a label, above the middle of its node or below it. */
+function Line({ text, scale, side }: { text: string; scale: number; side: -1 | 1 }) {
+  const { factor, line } = fitLine(text, scale);
+  const y = HEIGHT / 2 + side * LEADING * factor;
+  return (
+    <text
+      class={side < 0 ? "kind" : undefined}
+      transform={`translate(${PADDING} ${y}) scale(${factor})`}
+      dominant-baseline="central"
+    >
+      {line}
+    </text>
   );
 }
 

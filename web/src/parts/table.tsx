@@ -4,7 +4,7 @@ import {
   observeElementRect,
   Virtualizer,
 } from "@tanstack/virtual-core";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, TargetedMouseEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Column<T> {
@@ -90,7 +90,7 @@ export function Table<T>(props: Props<T>) {
                 {...marks?.(row)}
               >
                 {columns.map((column) => (
-                  <td key={column.label} class={columnClass(column)}>
+                  <td key={column.label} class={columnClass(column)} onMouseEnter={nameWhole}>
                     {column.cell(row)}
                   </td>
                 ))}
@@ -102,6 +102,12 @@ export function Table<T>(props: Props<T>) {
       </table>
     </section>
   );
+}
+
+/** Show all of a cell that is cut under the pointer. */
+function nameWhole({ currentTarget: cell }: TargetedMouseEvent<HTMLTableCellElement>): void {
+  if (cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent;
+  else cell.removeAttribute("title");
 }
 
 function columnClass<T>(column: Column<T>): string | undefined {

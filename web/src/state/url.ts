@@ -1,4 +1,4 @@
-import { useLocation } from "preact-iso";
+import { useLocation, useRoute } from "preact-iso";
 
 export const ROOT = "/console";
 
@@ -44,8 +44,13 @@ export interface Url {
   go: (href: string) => void;
 }
 
+/** The address of the page that asks.  While the next page loads, the one that is still shown keeps
+its own address, so that it asks nothing with the words of the next. */
 export function useUrl(): Url {
-  const { path, query, route } = useLocation();
+  const location = useLocation();
+  const page: Partial<Pick<Url, "path" | "query">> = useRoute();
+  const { path = location.path, query = location.query } = page;
+  const { route } = location;
   const change = (changes: Parameters, replace = true): void =>
     route(path + writeQuery({ ...query, ...changes }), replace);
   return { path, query, change, go: (href) => route(href) };
