@@ -9,7 +9,9 @@ import click
 
 from streams.cli import common, completing, text
 from streams.errors import UsageError
-from streams.settings import Settings
+from streams.settings import PREFIX, Settings, environment_without
+
+_POLICY = "POLICY"
 
 
 @click.command("play")
@@ -67,6 +69,17 @@ def settings_of(sets: tuple[str, ...], partitions: int | None) -> Settings:
         name, equals, value = assignment.partition("=")
         if not equals:
             raise UsageError(f"--set {assignment} is not NAME=VALUE")
-        texts[name] = value
-    settings = replace(Settings.load(), partitions=1).assign(texts)
+        texts[name.removeprefix(PREFIX)] = value
+    settings = replace(_load_with_policy_of(texts), partitions=1).assign(texts)
     return settings if partitions is None else replace(settings, partitions=partitions)
+
+
+def _load_with_policy_of(texts: dict[str, str]) -> Settings:
+    """Load the environment, with the policy of `texts` in place of its own.
+
+    Removes the policy from `texts`: its values come before those of variables.
+    """
+    if _POLICY not in texts:
+        return Settings.load()
+    variable = PREFIX + _POLICY
+    return Settings.load({**environment_without(variable), variable: texts.pop(_POLICY)})

@@ -138,21 +138,30 @@ def _render_diff(body: dict[str, Any], page: text.Page) -> None:
 
 @command.command("show")
 @click.option("--all", "shows_all", is_flag=True, help="Also show members that have their default.")
+@click.option("--toml", "as_toml", is_flag=True, help="Print a policy file instead.")
 @text.options
-def show(shows_all: bool) -> None:
+def show(shows_all: bool, as_toml: bool) -> None:
     """Show the policy of this environment: its id, and the members that differ.
 
     It is made of the defaults, then the file HEADRACE_POLICY, then the variables that are set.
 
     \b
-    Example:
+    Examples:
       headrace policy show --all
+      headrace policy show --toml > policy.toml
     """
     from streams.policy import policy_of
     from streams.policy.bundle import default_of
     from streams.policy.members import MEMBERS, Form
 
-    policy = policy_of(Settings.load())
+    settings = Settings.load()
+    policy = policy_of(settings)
+    if as_toml:
+        from streams.policy.toml_text import policy_toml
+
+        for line in policy_toml(settings, policy, shows_all).splitlines():
+            common.echo(line)
+        return
     values = dict(policy.values)
     if shows_all:
         plain = (member for member in MEMBERS.values() if member.form is not Form.FILE)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import main
+from streams.cli import main, play
 from streams.engine import worker
 from streams.errors import BrokerUnavailable
 from streams.log import connecting
+from streams.policy import policy_of
 from streams.policy.schema import policy_schema
+from streams.settings import Settings
 from tests.unit.policy.files import policy_file
 
 
@@ -87,3 +90,23 @@ def test_the_first_line_that_a_worker_logs_names_the_policy(
     first_line = result.stderr.splitlines()[0]
     assert "codec: " in first_line
     assert first_line.endswith(f"policy: {policy}")
+
+
+@pytest.mark.parametrize("name", ["POLICY", "HEADRACE_POLICY"])
+def test_a_policy_that_play_is_given_takes_the_place_of_another_and_variables_win(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = policy_file(tmp_path / "other", "[saop]\nfailures = 9\n")
+    text = "[sap]\nrate = 6\nburst = 7\n[saop]\nrepeats = 4\n"
+    chosen = policy_file(tmp_path, text)
+    monkeypatch.setenv("HEADRACE_POLICY", str(other))
+    monkeypatch.setenv("HEADRACE_SAOP_REPEATS", "5")
+    sets = (f"{name}={chosen}", "HEADRACE_SAP_BURST=8")
+    settings = play.settings_of(sets, None)
+    assert policy_of(settings).values == {"sap.rate": 6, "sap.burst": 8, "saop.repeats": 5}
+    assert (settings.policy, settings.partitions) == (chosen, 1)
+    assert play.settings_of((f"{name}=",), 3) == replace(
+        Settings(), saop_repeats=5, partitions=3, state_dir=settings.state_dir
+    )
+    assert play.settings_of((), None).saop_failures == 9

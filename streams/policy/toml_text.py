@@ -1,0 +1,71 @@
+"""The writer of policy files: the members of a policy as TOML, which the reader reads again.
+
+A policy needs little of TOML: tables of plain values, a table of texts, and a list of tables.
+
+Source: policies, 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from streams.policy.bundle import FORMAT, Policy, default_of
+from streams.policy.members import MEMBERS, Form
+from streams.policy.values import written_value
+from streams.settings.composed import Settings
+
+
+def policy_toml(settings: Settings, policy: Policy, shows_all: bool = False) -> str:
+    """Return a policy file of these settings, named `bootstrap` and its version the policy id.
+
+    policy: what they decide.  shows_all: also members that have their default.
+    The files that members name are absolute paths, so that the policy may lie anywhere.
+    """
+    sections: dict[str, list[str]] = {}
+    for member in MEMBERS.values():
+        value = written_value(member, getattr(settings, member.field))
+        if value is None or (not shows_all and value == default_of(member)):
+            continue
+        if member.form is Form.FILE:
+            value = str(getattr(settings, member.field).absolute())
+        section, _, name = member.path.rpartition(".")
+        sections.setdefault(section, []).append(f"{name} = {_value(value)}")
+    return "".join(f"{line}\n" for line in _lines(policy, sections))
+
+
+def _lines(policy: Policy, sections: Mapping[str, list[str]]) -> Iterator[str]:
+    yield f"format = {FORMAT}"
+    yield 'name = "bootstrap"'
+    yield f"version = {_value(policy.id)}"
+    for section in sorted(sections):
+        yield from ("", f"[{section}]", *sections[section])
+
+
+def _value(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | Decimal():
+            return f"{value:f}" if isinstance(value, Decimal) else str(value)
+        case str():
+            return _text(value)
+        case list():
+            return f"[{', '.join(map(_value, value))}]"
+    pairs = (f"{_text(name)} = {_value(inner)}" for name, inner in value.items())
+    return f"{{ {', '.join(pairs)} }}" if value else "{}"
+
+
+def _text(text: str) -> str:
+    return f'"{"".join(map(_character, text))}"'
+
+
+def _character(character: str) -> str:
+    """Return a character of a basic string; what is not printable is escaped, for terminals too."""
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
