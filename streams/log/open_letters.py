@@ -11,12 +11,15 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
 from streams.log.dead_letters import TOPICS
 from streams.log.reading import partitions, records
+from streams.log.record_json import key_text
+from streams.views.parse import QueryError, parse_position
 from topology.core import AUDIT_REDRIVES
 
 EVERY_S = 10.0
@@ -65,12 +68,16 @@ class DeadLetters:
         }
 
     def _index_record(self, record: Record) -> None:
-        """Index a dead letter, or the record that one was sent back."""
+        """Index a dead letter, or the record that one was sent back.
+
+        What is no position in the key of such a record was written by others.
+        """
         if record.topic != self._redrives:
             self._offsets[TopicPartition(record.topic, record.partition)].add(record.offset)
-        elif record.key is not None:
-            topic, partition, offset = record.key.decode().rsplit("/", 2)
-            self._redriven[TopicPartition(topic, int(partition))].add(int(offset))
+            return
+        with suppress(QueryError):
+            topic, partition, offset = parse_position(key_text(record) or "")
+            self._redriven[TopicPartition(topic, partition)].add(offset)
 
     def _count(
         self, name: str, tps: list[TopicPartition], starts: Mapping[TopicPartition, int]

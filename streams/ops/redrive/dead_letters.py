@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schemas import Undecodable, decode
 from streams.engine.headers import CAUSE, DLT, MASKED, OVERSIZE
@@ -26,6 +26,7 @@ from topology.declarations import Topic
 
 REDRIVEN_FROM = headers.REDRIVEN_FROM.name
 _POSITION_PARTS = ("topic", "partition", "offset")
+_NO_SOURCE = ("", 0)
 _SERVICE_HEADERS = frozenset({CAUSE, OVERSIZE, MASKED, REDRIVEN_FROM})
 """Headers that the service adds to a dead letter or its record, besides those of `DLT`."""
 
@@ -39,13 +40,14 @@ class RedriveStatus(StrEnum):
     UNDECODABLE = "undecodable"  # this version still cannot decode it
     MASKED = "masked"  # only masked text is stored, not its bytes
     GONE = "gone"  # it was too large to store, and its topic has removed it
-    NO_RECORD = "no_record"  # a timer has failed; there is nothing to send
+    NO_RECORD = "no_record"  # a timer has failed, or no worker wrote it; there is nothing to send
 
 
 class DeadLetter(NamedTuple):
     """A dead letter, and the record that it was made from.
 
-    place: its position.  source: the position of the record.  topic: the record's topic.
+    place: its position.  source: the position of the record, empty if the headers name none.
+    topic: the record's topic.
     key, value, headers: those of the record as it was sent, at sent_at (ms).  code: why it became a
     dead letter.
     """
@@ -132,13 +134,13 @@ def dead_letter_of(
 
 def _to_letter(record: Record, topic: Topic) -> DeadLetter:
     dlt_headers = headers_json(record)
-    name, partition, offset = (dlt_headers.get(f"{DLT}original-{part}") for part in _POSITION_PARTS)
-    source = "" if name is None else f"{name}/{partition}/{offset}"
+    source, partition = _source_of(dlt_headers)
+    sent_at = dlt_headers.get(f"{DLT}original-timestamp")
     return DeadLetter(
         position(record),
         source,
         topic,
-        partition or 0,
+        partition,
         record.key,
         record.value,
         [
@@ -146,10 +148,18 @@ def _to_letter(record: Record, topic: Topic) -> DeadLetter:
             for n, v in record.headers or ()
             if not n.startswith(DLT) and n not in _SERVICE_HEADERS
         ],
-        dlt_headers.get(f"{DLT}original-timestamp") or 0,
-        dlt_headers.get(f"{DLT}exception-fqcn", ""),
+        sent_at if isinstance(sent_at, int) else 0,
+        dlt_headers.get(f"{DLT}exception-fqcn") or "",
         RedriveStatus.READY,
     )
+
+
+def _source_of(dlt_headers: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the position of the record and its partition; none where no worker wrote them."""
+    name, partition, offset = (dlt_headers.get(f"{DLT}original-{part}") for part in _POSITION_PARTS)
+    if not name or not isinstance(partition, int) or not isinstance(offset, int):
+        return _NO_SOURCE
+    return _NO_SOURCE if min(partition, offset) < 0 else (f"{name}/{partition}/{offset}", partition)
 
 
 def _with_standing(
@@ -174,7 +184,15 @@ def _with_standing(
         )
     if not _decodes(dead_letter):
         return dead_letter._replace(standing=RedriveStatus.UNDECODABLE)
+    if dead_letter.key is None and not _has_partition(log, record, dead_letter.partition):
+        return dead_letter._replace(standing=RedriveStatus.NO_RECORD)
     return dead_letter
+
+
+def _has_partition(log: Log, record: Record, number: int) -> bool:
+    """Return whether the topic of the record that a dead letter was made from has a partition."""
+    name = record.topic.removesuffix(".dlq")
+    return TopicPartition(name, number) in partitions(log, [name])
 
 
 def _decodes(dead_letter: DeadLetter) -> bool:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from schemas import decode, encode, uuid5_url
+from schemas import encode, uuid5_url
 from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.engine.records import Output, TopicPartition
 from streams.engine.task import group_of
 from streams.errors import CommitFailed, Fenced
 from streams.log.reading import partitions, records
+from streams.log.record_json import key_text
 from streams.ops.redrive.dead_letters import REDRIVEN_FROM, DeadLetter, RedriveStatus
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
@@ -149,12 +150,10 @@ class Redrive:
 
 
 def sent_back(log: Log, prefix: str) -> set[str]:
-    """Return the positions of all dead letters that were sent back."""
+    """Return the positions of all dead letters that were sent back, the keys of their facts."""
     tps = partitions(log, [full_name(AUDIT_REDRIVES, prefix)])
     ends: dict[TopicPartition, int] = log.high_watermarks(tps)
-    record = AUDIT_REDRIVES.record or ""
-    facts = (decode(one.value or b"", record).value for one in records(log, tps, ends))
-    return {str(fact["dead_letter"]) for fact in facts}
+    return {key for fact in records(log, tps, ends) if (key := key_text(fact)) is not None}
 
 
 def _text(key: bytes | None) -> str | None:
