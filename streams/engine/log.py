@@ -85,7 +85,8 @@ class Reader(Protocol):
     def first_since(self, at_ms: int) -> dict[TopicPartition, int]:
         """Return the first offset of each partition whose record has this timestamp or a later one.
 
-        A partition without such a record is left out.  Raises errors.BrokerUnavailable.
+        at_ms: since the epoch, from 0 on.  A partition without such a record is left out.
+        Raises errors.BrokerUnavailable.
         """
 
     def close(self) -> None: ...

@@ -268,6 +268,8 @@ class MemoryReader:
         self._positions[tp] = offset
 
     def first_since(self, at_ms: int) -> dict[TopicPartition, int]:
+        if at_ms < 0:
+            raise ValueError("Kafka has no times before the epoch")
         offsets = {}
         for tp in self._positions:
             slots = self._log.slots(tp)[: self._log.end(tp)]

@@ -18,7 +18,7 @@ from streams.api.route import Refused
 from streams.doors.mcp import event_types
 from streams.doors.mcp.door import Door, ToolCall
 from streams.doors.mcp.event_types import EventType
-from streams.doors.mcp.polling import Polled, poll
+from streams.doors.mcp.polling import Polled, oldest_of, poll
 from streams.doors.mcp.results import Json, ToolRefused, refused, refused_by, tool_result
 from streams.doors.mcp.wire import refusal_error
 from streams.errors import HeadraceError
@@ -86,7 +86,7 @@ async def poll_once(
     """Return the events from a cursor on.  Raises ToolRefused."""
     kind, narrowed = check_request(name, arguments)
     gateway = door.gateway
-    oldest = None if max_age_ms is None else gateway.clock() - max_age_ms
+    oldest = oldest_of(gateway, max_age_ms)
     try:
         require_broker(gateway)
         return await read_log(gateway, lambda: poll(gateway, kind, narrowed, cursor, limit, oldest))

@@ -23,7 +23,7 @@ from streams.doors.mcp.door import Client, Door
 from streams.doors.mcp.list_changes import ListSubject, find_lists, note_contents, watch_lists
 from streams.doors.mcp.notifying import Gone, Notifier
 from streams.doors.mcp.results import Json, ToolRefused
-from streams.doors.mcp.streaming import take_room, watch_drain
+from streams.doors.mcp.streaming import check_caller, take_room, watch_drain
 from streams.doors.mcp.tasks import find_task
 from streams.doors.mcp.waiting import Awaited, await_outcome, each_state, find_awaited
 from streams.doors.mcp.wire import refusal_error
@@ -51,7 +51,10 @@ class ThingSubject(Subject):
 async def listen(
     door: Door, client: Client, wishes: types.SubscriptionFilter, send: Notifier
 ) -> None:
-    """Tell of changes until the client is gone or the gateway stops.  Raises MCPError."""
+    """Tell of changes until the client is gone, has lost its token, or the gateway stops.
+
+    Raises MCPError.
+    """
     try:
         with take_room(door):
             await _follow(door, client, wishes, send)
@@ -74,6 +77,7 @@ async def _follow(
         await send("subscriptions/acknowledged", {"notifications": _honoured(things, lists)})
         async with watch_drain(door, changes.end):
             while (subject := await changes.next()) is not None:
+                check_caller(door)
                 await _tell(door, client, subject, send)
     except (Gone, ViewNotReady):
         return

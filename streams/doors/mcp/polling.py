@@ -116,6 +116,11 @@ def poll(
     return Polled(events, cursor_of(kind, source, positions), truncated, has_more)
 
 
+def oldest_of(gateway: Gateway, max_age_ms: int | None) -> int | None:
+    """Return the time before which events are left out, in ms since the epoch, never before it."""
+    return None if max_age_ms is None else max(0, gateway.clock() - max_age_ms)
+
+
 def find_begin(
     gateway: Gateway,
     kind: EventType,

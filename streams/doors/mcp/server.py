@@ -91,7 +91,7 @@ def make_server(door: Door) -> Server[Any]:
         on_completion=methods.complete,
     )
     server.extensions = {events.EXTENSION: {}, tasks.EXTENSION: {}}
-    server.middleware += [_show_capabilities, _Measuring(door, server)]
+    server.middleware += [_show_capabilities, _Measuring(door, server), _refuse_half_pairs]
     server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
     server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
     task_server.add_methods(server, door)
@@ -109,6 +109,14 @@ async def _show_capabilities(ctx: Context, call_next: CallNext) -> HandlerResult
     if ctx.method == INITIALIZE:  # extensions came with the version after
         capabilities.pop("extensions", None)
     return {**result, "capabilities": capabilities}
+
+
+async def _refuse_half_pairs(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Refuse a text with half of a surrogate pair, where it is needed as UTF-8."""
+    try:
+        return await call_next(ctx)
+    except UnicodeEncodeError as exc:
+        raise unknown("json_invalid", "a text has half of a surrogate pair") from exc
 
 
 class _Measuring:

@@ -27,6 +27,7 @@ from streams.doors.mcp.polling import (
     event_json,
     find_begin,
     merge,
+    oldest_of,
     open_source,
     poll,
     positions_at,
@@ -70,8 +71,7 @@ class Stream:
 
         Raises ToolRefused before the first one, Gone.
         """
-        if max_age_ms is not None:
-            self._oldest_ms = self._gateway.clock() - max_age_ms
+        self._oldest_ms = oldest_of(self._gateway, max_age_ms)
         self.cursor, truncated = await self._in_thread(
             lambda: find_begin(self._gateway, self._kind, self._arguments, cursor, self._oldest_ms)
         )
@@ -111,7 +111,7 @@ class Stream:
         with self._door.tails.follow(list(source.topics), wake_soon) as tails:
             while not is_draining():
                 wake.clear()
-                self._check_caller()
+                check_caller(self._door)
                 if not await self._send_newest(source, tails):
                     await self._catch_up()
                     continue
@@ -124,12 +124,6 @@ class Stream:
     async def _read(self, read: Callable[[], Any]) -> Any:
         """Return what is read of the log, which no limit refuses: an open stream goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._gateway.log_reads, read)
-
-    def _check_caller(self) -> None:
-        """Raise Gone if the caller has lost its token, or a role."""
-        tokens, caller = self._gateway.tokens, get_caller()
-        if tokens is not None and caller is not None and not tokens.holds(caller):
-            raise Gone(f"the token of {caller.principal} is not valid any more")
 
     async def _send_newest(self, source: Source, tails: list[Tail]) -> bool:
         """Send what the tails have; return False if they do not have all that comes next."""
@@ -164,6 +158,7 @@ class Stream:
         """Read the log up to the end that it has now, and send what matches."""
         has_more = True
         while has_more:
+            check_caller(self._door)
             async with self._door.tails.catching_up:
                 polled = await self._read(
                     lambda: poll(
@@ -186,6 +181,13 @@ class Stream:
 
     async def _send_active(self, truncated: bool) -> None:
         await self._send("events/active", {"cursor": self.cursor, "truncated": truncated})
+
+
+def check_caller(door: Door) -> None:
+    """Raise Gone if the caller has lost its token, or a role."""
+    tokens, caller = door.gateway.tokens, get_caller()
+    if tokens is not None and caller is not None and not tokens.holds(caller):
+        raise Gone(f"the token of {caller.principal} is not valid any more")
 
 
 def _error(body: Any) -> Json:

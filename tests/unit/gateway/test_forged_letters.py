@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,9 +20,10 @@ LIST, ONE = "/v1/dead-letters", "/v1/dead-letters/{topic}/{partition}/{offset}"
 REDRIVE = "/v1/dead-letters/redrive"
 PLACE = f"{APC_PACKETS_DLQ.name}/0/0"
 OVERSIZED = (OVERSIZE, b"1")
+NULL = cast(bytes, None)  # as clients of Kafka may send it
 
 
-def _origin(topic: bytes | None, partition: bytes | int, offset: bytes | int) -> Headers:
+def _origin(topic: bytes, partition: bytes | int, offset: bytes | int) -> list[tuple[str, bytes]]:
     number = struct.pack(">i", partition) if isinstance(partition, int) else partition
     place = struct.pack(">q", offset) if isinstance(offset, int) else offset
     parts = {"topic": topic, "partition": number, "offset": place}
@@ -32,10 +33,10 @@ def _origin(topic: bytes | None, partition: bytes | int, offset: bytes | int) ->
 FORGED: dict[str, Headers] = {
     "no partition": [("kafka_dlt-original-topic", b"apc.packets"), OVERSIZED],
     "no numbers": [*_origin(b"a/b/c", b"zz", b"\xff\xfe"), OVERSIZED],
-    "no topic": [*_origin(None, 0, 0), OVERSIZED],
+    "no topic": [*_origin(b"", 0, 0), OVERSIZED],
     "below zero": _origin(b"apc.packets", -5, -9),
     "a partition that the topic has not": _origin(b"apc.packets", 999, 1),
-    "no code": [*_origin(b"apc.packets", 0, 0), ("kafka_dlt-exception-fqcn", None)],
+    "no code": [*_origin(b"apc.packets", 0, 0), ("kafka_dlt-exception-fqcn", NULL)],
 }
 
 

@@ -163,6 +163,8 @@ def test_a_poll_leaves_out_what_is_older_than_it_asks_for(tmp_path: Path) -> Non
         assert (ids(late), late["truncated"]) == (ids(page), True)
         whole = poll(bench, **request, cursor=start, maxAgeMs=90_000)
         assert (ids(whole), whole["truncated"]) == (every, False)
+        ever = poll(bench, **request, cursor=start, maxAgeMs=10**30)
+        assert (ids(ever), ever["truncated"]) == (every, False)
         bench.bench.bench.now += 60_000
         page = poll(bench, **request, maxAgeMs=30_000)
         assert (page["events"], page["hasMore"]) == ([], False)

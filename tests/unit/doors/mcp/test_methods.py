@@ -271,3 +271,34 @@ def test_a_large_message_is_refused(bench: McpBench) -> None:
     bound = bench.bench.settings.gateway_max_body_bytes
     response = bench.post(b"1", mcp_protocol_version=MODERN, content_length=str(bound + 1))
     assert response.status_code == 413
+
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "params"),
+    [
+        ("tools/call", "state", {"arguments": {"node": f"apc:packet:{HALF}"}}),
+        ("tools/call", "state", {"arguments": {"node": NODE, "as_of": HALF}}),
+        ("tools/call", "query", {"arguments": {"path": f"/v1/search?q={HALF}"}}),
+        ("tools/call", "explain", {"arguments": {"position": f"{HALF}/0/0"}}),
+        (
+            "completion/complete",
+            "",
+            {
+                "ref": {"type": "ref/prompt", "name": "x"},
+                "argument": {"name": "node", "value": f"apc:packet:ab{HALF}"},
+            },
+        ),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused(
+    bench: McpBench, method: str, name: str, params: Json
+) -> None:
+    headers = {"mcp-protocol-version": MODERN, "mcp-method": method}
+    named = {"name": name, **params} if name else params
+    if name:
+        headers["mcp-name"] = name
+    error = bench.post(message(method, named), **headers).json()["error"]
+    assert (error["code"], error["data"]["rule"]) == (-32602, "json_invalid")

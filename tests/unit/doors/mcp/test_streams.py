@@ -322,3 +322,22 @@ def test_a_tail_keeps_the_newest_records(monkeypatch: pytest.MonkeyPatch) -> Non
         assert tail.remove(grown.set)
     finally:
         tail.stop()
+
+
+def test_who_loses_its_token_is_told_of_no_change(tmp_path: Any) -> None:
+    with mcp_bench(tmp_path, with_tokens=True) as bench:
+        token, other = bench.new_token(Role.PRODUCER), bench.new_token(Role.OPERATOR)
+        tokens = tmp_path / "tokens.jsonl"
+
+        async def work(wire: Wire) -> list[Json]:
+            wishes = {"notifications": {"toolsListChanged": True}}
+            stream = wire.open("subscriptions/listen", wishes)
+            await next_of(stream, "subscriptions/acknowledged")
+            tokens.write_text(tokens.read_text().splitlines()[-1] + "\n")
+            sending = Wire(wire._app, {"authorization": f"Bearer {other}"})
+            sent = await call(sending, "summit.manifests", manifest())
+            assert sent["structuredContent"]["verdict"] == "accepted"
+            return [each async for each in stream]
+
+        (last,) = serve(bench, work, token)
+        assert last["result"]["resultType"] == "complete"
