@@ -135,7 +135,7 @@ def file_tables(member: Member, path: Path | None) -> dict[str, Any] | None:
     try:
         content = path.read_bytes()
         tables = tomllib.loads(content.decode())
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:
         raise SettingsError(f"{member.declaration.env}: {path}: {exc}") from exc
     label = f"{tables.get('version', '0')}@{sha256_hex(content)[:_LABEL_DIGITS]}"
     if member.path == "sap.constitution_file":

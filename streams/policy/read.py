@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from streams.policy.values import PolicyProblem, nearest, read_value
 from streams.settings.composed import Settings
 
 MAX_BYTES = 262_144
+MAX_DOTS = 256
+"""The most dots in a line: the time to parse a key grows with the square of its parts."""
 HEAD = ("format", "name", "version", "description")
 _ADVICE = "`headrace policy check FILE` lists what is wrong."
 
@@ -80,13 +82,20 @@ def file_problems(policy: PolicyFile) -> list[Problem]:
         try:
             bind_files(Settings.without_environment(only))
         except SettingsError as exc:
-            if not path.is_file():
+            if not _is_file(path):
                 rule = "file_unreadable"
             problems.append(Problem(rule, member.pointer, exc.message))
             continue
         if secret := secret_problem("", member.pointer, file_tables(member, path)):
             problems.append(secret)
     return problems
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _file_members(policy: PolicyFile) -> Iterator[Member]:
@@ -103,10 +112,20 @@ def _parse(path: Path) -> dict[str, Any]:
         raise _refused("file_unreadable", f"{path} cannot be read: {exc.strerror}") from exc
     if len(content) > MAX_BYTES:
         raise _refused("bundle_too_large", f"a policy has at most {MAX_BYTES} bytes")
+    if any(line.count(b".") > MAX_DOTS for line in content.split(b"\n")):
+        raise _refused("toml_invalid", f"a line has more than {MAX_DOTS} dots")
     try:
-        return tomllib.loads(content.decode(), parse_float=Decimal)
+        return tomllib.loads(content.decode(), parse_float=_parse_number)
     except (ValueError, RecursionError) as exc:
         raise _refused("toml_invalid", str(exc)) from exc
+
+
+def _parse_number(text: str) -> Decimal:
+    """Return a number; one whose exponent no decimal can have is none."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("NaN")
 
 
 def _refused(rule: str, message: str) -> InvalidInput:

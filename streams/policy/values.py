@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from streams.protocols.summit.settings import CRITICS
 MAX_DIGITS = 15
 """The significant digits that a number may have: each such number has one double, and back."""
 MAX_PLACES = 18
+_SHORT = Context(prec=MAX_DIGITS, traps=[Inexact])
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -84,15 +85,23 @@ def _whole(member: Member, value: Any) -> int:
 def _decimal(member: Member, value: Any) -> Decimal:
     if type(value) not in (int, Decimal):
         _wrong_type(member, "a number")
-    number = Decimal(value)
-    if not number.is_finite():
+    if isinstance(value, Decimal) and not value.is_finite():
         _out_of_range(member)
-    parts = number.normalize().as_tuple()
-    if len(parts.digits) > MAX_DIGITS or int(parts.exponent) < -MAX_PLACES:
+    _check_range(member, value)
+    number = Decimal(value)
+    if not _is_short(number):
         message = f"{member.path} has at most {MAX_DIGITS} digits, {MAX_PLACES} after the point"
         raise PolicyProblem("number_precision", member.pointer, message)
-    _check_range(member, number)
     return number
+
+
+def _is_short(number: Decimal) -> bool:
+    """Return whether a number has no more digits than are exact."""
+    try:
+        exponent = _SHORT.normalize(number).as_tuple().exponent
+    except Inexact:
+        return False
+    return int(exponent) >= -MAX_PLACES
 
 
 def _check_range(member: Member, value: int | Decimal) -> None:

@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mcp import Client, Implementation, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
+from streams.doors.mcp.foreign_http import make_client
 from streams.errors import InfrastructureError, UsageError
 from streams.settings import PREFIX, environment_without
 
 CONNECT_S = 60.0
 """How long a server may take to start and to list its tools, in seconds."""
 _MAX_TOOLS = 1000
+"""Further tools, and further pages, are not looked at."""
 _NO_SERVER = "{!r} is neither an address nor a command"
 
 
@@ -75,15 +78,25 @@ def describe(source: str, env: Sequence[str] = ()) -> Described:
 
 
 async def _ask(target: str | StdioServerParameters) -> Described:
-    async with Client(target, mode="auto") as client:
+    if isinstance(target, StdioServerParameters):
+        return await _ask_client(Client(target, mode="auto"))
+    async with make_client() as http:
+        return await _ask_client(
+            Client(streamable_http_client(target, http_client=http), mode="auto")
+        )
+
+
+async def _ask_client(connecting: Client) -> Described:
+    async with connecting as client:
         tools: list[dict[str, Any]] = []
         cursor: str | None = None
-        while True:
+        for _ in range(_MAX_TOOLS):  # pages may be empty
             page = await client.list_tools(cursor=cursor)
             tools += [each.model_dump(by_alias=True, exclude_none=True) for each in page.tools]
             if page.next_cursor in (None, cursor) or len(tools) >= _MAX_TOOLS:
                 break
             cursor = page.next_cursor
+        del tools[_MAX_TOOLS:]
         info = client.server_info or Implementation(name="mcp", version="")
         version = client.protocol_version
         return Described(info.name, info.version, info.title, client.instructions, version, tools)

@@ -52,7 +52,7 @@ def _renamed(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a schema under the names that they have in 2020-12."""
     members = dict(schema)
     if "definitions" in members:
-        members["$defs"] = members.pop("definitions") | members.get("$defs", {})
+        _join_definitions(members, members.pop("definitions"))
     if isinstance(members.get("items"), list):
         members["prefixItems"] = members.pop("items")
         if "additionalItems" in members:
@@ -62,6 +62,15 @@ def _renamed(schema: dict[str, Any]) -> dict[str, Any]:
     if isinstance(members.get("dependencies"), dict):
         _split(members, members.pop("dependencies"))
     return members
+
+
+def _join_definitions(members: dict[str, Any], older: Any) -> None:
+    """Add `definitions` to `$defs`; what is no table of schemas is left for the check to refuse."""
+    named = members.get("$defs", {})
+    if isinstance(older, dict):
+        members["$defs"] = older | named if isinstance(named, dict) else named
+    else:
+        members["$defs"] = older
 
 
 def _split(members: dict[str, Any], dependencies: dict[str, Any]) -> None:

@@ -56,6 +56,11 @@ def test_labels_comments_order_and_defaults_do_not_change_the_digest(tmp_path: P
         ('[sap]\nrate = "6"\n', "member_type", "/sap/rate"),
         ("[sap]\nrate = 1.234567890123456\n", "number_precision", "/sap/rate"),
         ("[sap]\nrate = 1e-400\n", "number_precision", "/sap/rate"),
+        (f"[sap]\nrate = 1.{'0' * 40}1\n", "number_precision", "/sap/rate"),
+        ("[sap]\nrate = 1e1000000\n", "number_range", "/sap/rate"),
+        (f"[sap]\nrate = 1e{'9' * 20}\n", "number_range", "/sap/rate"),
+        (f"[sap]\nrate = 0x{'f' * 100_000}\n", "number_range", "/sap/rate"),
+        (f"{'a.' * 100_000}a = 1\n", "toml_invalid", ""),
         ("[sap]\nsingle_flight = 1\n", "member_type", "/sap/single_flight"),
         ("[sap]\nlearning = 1\n", "member_type", "/sap/learning"),
         ('[sap]\nlearning = "aply"\n', "value_unknown", "/sap/learning"),
@@ -185,3 +190,13 @@ def test_a_difference_names_both_values() -> None:
     changed = policy_of(Settings.load({"HEADRACE_SAOP_REPEATS": "4"}))
     assert diff(default_policy(), changed) == [("saop.repeats", 3, 4)]
     assert diff(changed, changed) == []
+
+
+@pytest.mark.parametrize("member", ["constitution_file", "authorization_file"])
+def test_a_named_file_that_cannot_be_read_is_a_problem(tmp_path: Path, member: str) -> None:
+    (tmp_path / "deep.toml").write_text(f"a = {'[' * 50_000}{']' * 50_000}\n")
+    rules = {"deep.toml": f"{member.removesuffix('_file')}_invalid", "a" * 5000: "file_unreadable"}
+    for name, rule in rules.items():
+        policy = read(policy_file(tmp_path, f'[sap]\n{member} = "{name}"\n'))
+        (problem,) = file_problems(policy)
+        assert (problem.rule, problem.path) == (rule, f"/sap/{member}")

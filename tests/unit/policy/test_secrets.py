@@ -11,7 +11,7 @@ from streams.errors import InvalidInput
 from streams.masking.examples import fill_template
 from streams.masking.rules import ALL, Rule
 from streams.policy import read
-from streams.policy.read import file_problems
+from streams.policy.read import MAX_DOTS, file_problems
 from streams.policy.secrets import NO_SHAPE, secret_kind
 from tests.unit.policy.files import HEAD, policy_file
 
@@ -60,7 +60,7 @@ def test_a_secret_is_one_problem_without_its_text(tmp_path: Path, text: str, poi
 
 
 def test_a_secret_at_any_depth_is_found(tmp_path: Path) -> None:
-    path = policy_file(tmp_path, f'{".".join(["a"] * 2_000)} = "{TOKEN}"\n')
+    path = policy_file(tmp_path, f'{".".join(["a"] * MAX_DOTS)} = "{TOKEN}"\n')
     assert [problem.path for problem in problems_of(path)] == ["/a"]
 
 
@@ -71,3 +71,9 @@ def test_a_secret_in_a_file_that_a_member_names_is_a_problem_of_the_member(tmp_p
     (problem,) = file_problems(policy)
     assert problem[:2] == ("secret_in_bundle", "/sap/authorization_file")
     assert TOKEN not in problem.message
+
+
+def test_keys_within_keys_without_end_are_a_secret(tmp_path: Path) -> None:
+    path = policy_file(tmp_path, f'x = "{"password=" * 20_000}"\n')
+    (problem,) = problems_of(path)
+    assert (problem.rule, problem.path) == ("secret_in_bundle", "/x")

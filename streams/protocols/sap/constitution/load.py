@@ -69,7 +69,7 @@ def load(path: Path | str | None) -> Constitution:
         return parse(data)
     except OSError as exc:
         raise SettingsError(f"{source} cannot be read: {exc.strerror}", advice=_ADVICE) from exc
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise SettingsError(f"{source}: {exc}", advice=_ADVICE) from exc
 
 

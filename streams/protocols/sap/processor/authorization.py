@@ -123,7 +123,7 @@ def load(path: Path) -> Authorization:
     """Load the file.  Raises SettingsError, which names the file and what is wrong with it."""
     try:
         return parse(path.read_bytes())
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:
         raise SettingsError(f"HEADRACE_SAP_AUTHORIZATION: {path}: {exc}", advice=_ADVICE) from exc
 
 
