@@ -88,6 +88,8 @@ def load_views(path: Path) -> Sequence[SavedView]:
         raise ViewsInvalid(message) from exc
     except RecursionError as exc:
         raise ViewsInvalid(f"HEADRACE_CONSOLE_VIEWS: {path}: nested too deeply") from exc
+    except ValueError as exc:  # a number of thousands of digits
+        raise ViewsInvalid(f"HEADRACE_CONSOLE_VIEWS: {path}: {exc}") from exc
     return tuple(views)
 
 

@@ -60,8 +60,8 @@ class Relay:
 
     async def _take(self, line: bytes) -> None:
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
+            message = orjson.loads(line)  # which refuses half of a surrogate pair
+        except orjson.JSONDecodeError:
             self._send_error(None, _PARSE_ERROR, "Parse error")
             return
         if not isinstance(message, dict):

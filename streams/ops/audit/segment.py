@@ -11,6 +11,7 @@ import gzip
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -23,6 +24,8 @@ from streams.errors import InvalidInput, UsageError
 from topology.core import AUDIT_CHECKPOINTS
 
 FORMAT = "headrace-audit-segment/1"
+MAX_LINE_BYTES = 128 << 20
+"""The most bytes of a line, more than any record that processes read takes in base64."""
 _NUMBERS = ("partition", "offset", "timestamp")
 _CHECKPOINT = AUDIT_CHECKPOINTS.record or ""
 
@@ -79,7 +82,9 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     number = 0
     try:
         with _open(path, "rb") as file:
-            for number, text in enumerate(file, 1):
+            for number, text in enumerate(_read_lines(file), 1):
+                if len(text) > MAX_LINE_BYTES:
+                    raise _malformed(path, number, f"it has more than {MAX_LINE_BYTES} bytes")
                 line = orjson.loads(text)
                 if not isinstance(line, dict):
                     raise _malformed(path, number, "each line is a JSON object")
@@ -88,6 +93,11 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         raise _malformed(path, number + 1, str(exc)) from exc
     except OSError as exc:
         raise UsageError(f"{path} cannot be read: {exc.strerror}") from exc
+
+
+def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield lines, of one that is too long no more than shows that it is."""
+    return iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
 
 
 def _parse_record(path: Path, number: int, line: Mapping[str, Any]) -> Record:

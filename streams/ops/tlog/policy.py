@@ -121,7 +121,8 @@ def _verify(key: VerifierKey, note: Note, checkpoint: Checkpoint) -> int | None:
 def load_policy(path: Path) -> Policy:
     """Read a policy file.  Raises PolicyInvalid, with the line."""
     try:
-        return parse_policy(path.read_bytes())
+        with path.open("rb") as file:
+            return parse_policy(file.read(MAX_POLICY_BYTES + 1))
     except OSError as exc:
         raise PolicyInvalid(f"{path} cannot be read: {exc.strerror}") from exc
     except PolicyInvalid as exc:

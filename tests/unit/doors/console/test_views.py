@@ -85,6 +85,11 @@ def test_a_gateway_ends_at_the_start_with_the_code(tmp_path: Path) -> None:
     assert f"{path}, line 1: a view is" in result.stderr
 
 
+def test_a_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ViewsInvalid, match="digits"):
+        load_views(write(tmp_path / "v", f"[{'9' * 5000}]"))
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ViewsInvalid):
         ViewsFile(tmp_path / "none")

@@ -80,7 +80,8 @@ def test_tools_are_left_out_by_rule() -> None:
     assert schema_rule(**{"$ref": "https://example.com/a"}) == "mcp.tool_schema_ref"
     assert schema_rule(pattern="(?=a)") == "mcp.tool_schema_pattern"
     assert schema_rule(minimum="one") == "mcp.tool_schema"
-    for definitions in ([], "x", None):
+    malformed: tuple[Any, ...] = ([], "x", None)
+    for definitions in malformed:
         assert schema_rule(definitions=definitions) == "mcp.tool_schema"
         assert schema_rule(definitions={}, **{"$defs": definitions}) == "mcp.tool_schema"
     needs_task = mcp_tool("a", execution={"taskSupport": "required"})

@@ -98,9 +98,9 @@ def test_an_endless_response_is_read_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch, coding: str, reason: str
 ) -> None:
     monkeypatch.setattr(foreign_http, "MOST_BYTES", 1 << 20)
-    with served(body=b" " * 65_536, coding=coding) as url:
-        with pytest.raises(ServerUnreachable, match=reason):
-            describe(url)
+    refused = pytest.raises(ServerUnreachable, match=reason)
+    with served(body=b" " * 65_536, coding=coding) as url, refused:
+        describe(url)
 
 
 @pytest.mark.parametrize("tools", [(), (TOOL, TOOL, TOOL)])

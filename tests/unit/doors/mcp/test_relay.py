@@ -14,6 +14,7 @@ from tests.unit.doors.mcp.bench import LEGACY, MODERN, Json
 
 Handle = Callable[[httpx.Request], httpx.Response]
 SLOW = "slow"
+VERSION = "io.modelcontextprotocol/protocolVersion"
 
 
 def message(method: str, id: Any = 1, **params: Any) -> bytes:
@@ -131,5 +132,7 @@ def test_a_gateway_that_is_gone_is_an_error_of_each_request() -> None:
 
 
 def test_lines_that_are_no_message() -> None:
-    codes = [reply["error"]["code"] for reply in relayed([b"{\n", b"[]\n"])]
-    assert codes == [-32700, -32600]
+    half = message("initialize", _meta={VERSION: "\ud800"}), message("tools/call", name="\udc00")
+    deep = b"[" * 100_000
+    codes = [reply["error"]["code"] for reply in relayed([b"{\n", b"[]\n", *half, deep])]
+    assert codes == [-32700, -32600, -32700, -32700, -32700]

@@ -175,6 +175,16 @@ def test_a_spoiled_archive_is_refused(bench: Bench, key: Signer, tmp_path: Path)
         of_segment(path, key)
 
 
+def test_a_line_without_end_is_read_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segment, "MAX_LINE_BYTES", 1000)
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b" " * 2_000_000))
+    with pytest.raises(InvalidInput, match="more than 1000 bytes"):
+        segment.read_record(path)
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         segment.read(tmp_path / "none.jsonl")
