@@ -25,6 +25,10 @@ GATEWAY_KEYS = Format(
         and all(len(key.strip().encode()) >= MIN_GATEWAY_KEY_BYTES for key in keys)
     ),
 )
+BEARER_TOKEN = Format(
+    "a token of visible ASCII characters",
+    lambda text: re.fullmatch(r"[!-~]+", text) is not None,
+)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
 
@@ -200,6 +204,13 @@ class ServiceSettings:
     )
     token: str | None = setting(
         "TOKEN", None, "bearer token that commands and clients send to a gateway", secret=True
+    )
+    mcp_bridge_token: str | None = setting(
+        "MCP_BRIDGE_TOKEN",
+        None,
+        "bearer token that `summit register --from-mcp` sends to the address of an MCP server",
+        secret=True,
+        format=BEARER_TOKEN,
     )
     principal_key: str | None = setting(
         "PRINCIPAL_KEY",

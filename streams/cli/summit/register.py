@@ -18,9 +18,12 @@ from streams.cli.summit.common import (
     verdicts_of,
 )
 from streams.cli.summit.importing import imported
+from streams.cli.summit.versions import bumped
 from streams.errors import InvalidInput
 from streams.settings import Settings
 
+_CONFLICT = "manifest.version_conflict"
+_CONFLICT_ADVICE = "the server changed under its version: give --bump, or another --version"
 _TITLES = ("agentId", "version", "manifestHash", "verdict", "rule")
 
 
@@ -29,6 +32,7 @@ _TITLES = ("agentId", "version", "manifestHash", "verdict", "rule")
 @click.option("--from-mcp", metavar="SERVER", help="Import this MCP server: URL or command line.")
 @click.option("--name", metavar="AGENT", help="The agent's name.  [default: the server's]")
 @click.option("--version", metavar="X.Y.Z", help="Its version.  [default: the server's, or 0.1.0]")
+@click.option("--bump", is_flag=True, help="Take the next version where its own is taken.")
 @click.option("--tools", metavar="A,B", help="Take these tools only, by their names in MCP.")
 @click.option("--env", metavar="NAME", multiple=True, help="Pass this variable to the command.")
 @click.option("--print", "only_print", is_flag=True, help="Print the manifest, register nothing.")
@@ -53,19 +57,38 @@ def command(
     if from_mcp is None:
         _register(ctx, [_manifest(path) for path in files])
         return
+    if options["bump"] and options["version"] is not None:
+        raise click.UsageError("Give --version or --bump, not both.")
     manifest = imported(ctx, from_mcp, options)
     if options["only_print"]:
-        common.show_json(manifest)
+        common.show_json(_print_form(manifest, options["bump"]))
         return
-    _register(ctx, [manifest])
+    _register(ctx, [manifest], bump=options["bump"], advice=_CONFLICT_ADVICE)
 
 
-def _register(ctx: click.Context, manifests: list[Any]) -> None:
+def _print_form(manifest: Any, bump: bool) -> Any:
+    if not bump:
+        return manifest
     with open_routes(Settings.load()) as routes:
+        return bumped(manifest, routes)
+
+
+def _register(
+    ctx: click.Context, manifests: list[Any], *, bump: bool = False, advice: str | None = None
+) -> None:
+    """Send manifests and show the verdicts.
+
+    bump: give each the version that `--bump` does.  advice: shown below a version conflict.
+    """
+    with open_routes(Settings.load()) as routes:
+        if bump:
+            manifests = [bumped(each, routes) for each in manifests]
         answer = send_envelopes(routes, "POST", "/v1/summit/manifests", manifests)
     verdicts = verdicts_of(ctx, answer)
     rows = [_row(*each) for each in zip(manifests, verdicts, strict=True)]
     show_verdicts(answer, _TITLES, rows, [*map(refusal_of, verdicts)])
+    if advice is not None and any(each["rule"] == _CONFLICT for each in verdicts):
+        common.echo(f"headrace: {advice}", err=True)
     exit_if_rejected(ctx, verdicts)
 
 

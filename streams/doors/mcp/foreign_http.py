@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import httpx2
 
@@ -30,8 +30,11 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def make_client() -> httpx2.AsyncClient:
-    """Return a client that takes 16 MiB in all, not compressed.  Its reads raise TooLarge."""
+def make_client(headers: Mapping[str, str]) -> httpx2.AsyncClient:
+    """Return a client that sends the headers, and takes 16 MiB in all, not compressed.
+
+    Its reads raise TooLarge.
+    """
     left = MOST_BYTES
 
     def take(size: int) -> None:
@@ -46,5 +49,5 @@ def make_client() -> httpx2.AsyncClient:
         assert isinstance(response.stream, httpx2.AsyncByteStream), "the client is asynchronous"
         response.stream = _Bounded(response.stream, take)
 
-    headers = {"accept-encoding": "identity"}
-    return httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, event_hooks={"response": [bound]})
+    sent = {**headers, "accept-encoding": "identity"}
+    return httpx2.AsyncClient(headers=sent, timeout=_TIMEOUT, event_hooks={"response": [bound]})

@@ -20,6 +20,7 @@ _RULES = {
     "manifest.schema_ref": "mcp.tool_schema_ref",
     "manifest.schema_pattern": "mcp.tool_schema_pattern",
 }
+_DEFAULT_RULE, _TOOL_PATH = "manifest.schema_default", "/spec/tools/0/"
 _OTHER, _TASK, _LIMIT = "mcp.tool_schema", "mcp.tool_task_required", "mcp.tool_limit"
 Json = dict[str, Any]
 
@@ -56,7 +57,7 @@ def _judge(tools: Collection[Json]) -> Iterator[Choice]:
         description = (tool.get("description") or tool.get("title") or tool["name"])[:_TEXT_CHARS]
         arguments = to_2020_12(tool["inputSchema"])
         definition = {"name": name, "description": description, "arguments": arguments}
-        rule = _rule_of(tool, definition) if taken < words.MAX_TOOLS else _LIMIT
+        rule = _checked(tool, definition) if taken < words.MAX_TOOLS else _LIMIT
         taken += rule == TAKEN
         yield Choice(name, tool["name"], rule, definition, tool.get("annotations") or {})
 
@@ -71,11 +72,33 @@ def _free_name(mcp_name: str, names: Collection[str]) -> str:
     return candidate
 
 
-def _rule_of(tool: Json, definition: Json) -> str:
+def _checked(tool: Json, definition: Json) -> str:
+    """Return the rule of a tool; drop the defaults that break their own schemas before."""
     if (tool.get("execution") or {}).get("taskSupport") == "required":
         return _TASK
-    problems: list[Problem] = check_manifest(_shell("a", _FIRST_VERSION, "a", [definition]))
-    return _RULES.get(problems[0].rule, _OTHER) if problems else TAKEN
+    while problems := check_manifest(_shell("a", _FIRST_VERSION, "a", [definition])):
+        if not all(_drop_default(definition, each) for each in problems):
+            return _RULES.get(problems[0].rule, _OTHER)
+    return TAKEN
+
+
+def _drop_default(definition: Json, problem: Problem) -> bool:
+    """Drop the default that a problem is about, and return whether there was one."""
+    if problem.rule != _DEFAULT_RULE:
+        return False
+    steps = problem.path.removeprefix(_TOOL_PATH).split("/")
+    *parents, last = (step.replace("~1", "/").replace("~0", "~") for step in steps)
+    value: Any = definition
+    for step in parents:
+        value = _member(value, step)
+    return isinstance(value, dict) and value.pop(last, problem) is not problem
+
+
+def _member(value: Any, step: str) -> Any:
+    """Return what a step of a JSON Pointer leads to; None where it leads nowhere."""
+    if isinstance(value, list):
+        return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+    return value.get(step) if isinstance(value, dict) else None
 
 
 def _manifest(

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from mcp import Client, Implementation, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from streams.access.callers import bearer
 from streams.doors.mcp.foreign_http import make_client
+from streams.doors.mcp.foreign_stderr import ShowLine, stderr_lines
 from streams.errors import InfrastructureError, UsageError
 from streams.settings import PREFIX, environment_without
 
 CONNECT_S = 60.0
 """How long a server may take to start and to list its tools, in seconds."""
-_MAX_TOOLS = 1000
-"""Further tools, and further pages, are not looked at."""
+MAX_TOOLS = 1000
+"""How many tools of a server are looked at, and how many pages at most."""
 _NO_SERVER = "{!r} is neither an address nor a command"
 
 
 class ServerUnreachable(InfrastructureError):
     """A server does not start, does not answer, or does not speak the protocol."""
 
-    default_advice = "Run its command by hand, or check its address."
+    default_advice = "Run its command by hand, or check its address and HEADRACE_MCP_BRIDGE_TOKEN."
 
 
 class Described(NamedTuple):
@@ -65,41 +69,59 @@ def _passed_on(names: Sequence[str]) -> dict[str, str]:
     return {name: variables[name] for name in names}
 
 
-def describe(source: str, env: Sequence[str] = ()) -> Described:
+def describe(
+    source: str, env: Sequence[str] = (), token: str | None = None, show: ShowLine = str
+) -> Described:
     """Ask a server what it is, and for all pages of its tools.
 
-    Raises UsageError as `target_of`, ServerUnreachable.
+    token: a bearer token, sent to an address only.  show: called with each line that a command
+    writes to its standard error, control characters included.  Raises UsageError as `target_of`,
+    ServerUnreachable.
     """
     target = target_of(source, env)
     try:
-        return asyncio.run(asyncio.wait_for(_ask(target), CONNECT_S))
+        return asyncio.run(asyncio.wait_for(_ask(target, token, show), CONNECT_S))
     except Exception as exc:  # the SDK raises what its transports do, also in groups
         raise ServerUnreachable(f"the MCP server {source!r} is not reached: {_first(exc)}") from exc
 
 
-async def _ask(target: str | StdioServerParameters) -> Described:
-    if isinstance(target, StdioServerParameters):
-        return await _ask_client(Client(target, mode="auto"))
-    async with make_client() as http:
-        return await _ask_client(
-            Client(streamable_http_client(target, http_client=http), mode="auto")
-        )
-
-
-async def _ask_client(connecting: Client) -> Described:
-    async with connecting as client:
-        tools: list[dict[str, Any]] = []
-        cursor: str | None = None
-        for _ in range(_MAX_TOOLS):  # pages may be empty
-            page = await client.list_tools(cursor=cursor)
-            tools += [each.model_dump(by_alias=True, exclude_none=True) for each in page.tools]
-            if page.next_cursor in (None, cursor) or len(tools) >= _MAX_TOOLS:
-                break
-            cursor = page.next_cursor
-        del tools[_MAX_TOOLS:]
+async def _ask(target: str | StdioServerParameters, token: str | None, show: ShowLine) -> Described:
+    async with _connected(target, token, show) as client:
         info = client.server_info or Implementation(name="mcp", version="")
         version = client.protocol_version
+        tools = await _tools(client)
         return Described(info.name, info.version, info.title, client.instructions, version, tools)
+
+
+@asynccontextmanager
+async def _connected(
+    target: str | StdioServerParameters, token: str | None, show: ShowLine
+) -> AsyncIterator[Client]:
+    if isinstance(target, str):
+        async with (
+            make_client(bearer(token)) as http,
+            Client(streamable_http_client(target, http_client=http), mode="auto") as client,
+        ):
+            yield client
+    else:
+        async with (
+            stderr_lines(show) as errlog,
+            Client(stdio_client(target, errlog), mode="auto") as client,
+        ):
+            yield client
+
+
+async def _tools(client: Client) -> list[dict[str, Any]]:
+    """Return the tools of all pages, MAX_TOOLS at most."""
+    tools: list[dict[str, Any]] = []
+    cursor: str | None = None
+    for _ in range(MAX_TOOLS):  # pages may be empty
+        page = await client.list_tools(cursor=cursor)
+        tools += [each.model_dump(by_alias=True, exclude_none=True) for each in page.tools]
+        if page.next_cursor in (None, cursor) or len(tools) >= MAX_TOOLS:
+            break
+        cursor = page.next_cursor
+    return tools[:MAX_TOOLS]
 
 
 def _first(exc: BaseException) -> str:

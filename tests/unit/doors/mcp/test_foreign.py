@@ -91,6 +91,31 @@ def test_tools_are_left_out_by_rule() -> None:
     assert rows[65].rule == "mcp.tool_limit"
 
 
+def test_a_default_that_breaks_its_schema_is_dropped_and_the_tool_taken() -> None:
+    schema = {
+        "type": "object",
+        "definitions": {"n": {"type": "integer", "default": "one"}},
+        "properties": {
+            "a/b": {"type": "string", "default": 1},
+            "each": {"allOf": [{"$ref": "#/definitions/n"}, {"enum": [1], "default": 2}]},
+            "kept": {"type": "string", "default": "x"},
+            "default": {"type": "integer", "default": 5},
+        },
+    }
+    manifest, (row,) = manifest_of(files_server(mcp_tool("a", inputSchema=schema)), None, None)
+    assert (row.rule, check_manifest(manifest)) == ("taken", [])
+    assert manifest["spec"]["tools"][0]["arguments"] == {
+        "type": "object",
+        "$defs": {"n": {"type": "integer"}},
+        "properties": {
+            "a/b": {"type": "string"},
+            "each": {"allOf": [{"$ref": "#/$defs/n"}, {"enum": [1]}]},
+            "kept": {"type": "string", "default": "x"},
+            "default": {"type": "integer", "default": 5},
+        },
+    }
+
+
 def test_older_drafts_become_2020_12() -> None:
     older = {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -146,5 +171,6 @@ def test_a_server_that_runs_is_imported(tmp_path: Path) -> None:
 
 
 def test_files_and_a_server_are_not_given_together() -> None:
-    for arguments in ([], ["--print"], [__file__, "--from-mcp", "x"]):
+    both = ["--from-mcp", "x", "--bump", "--version", "1.0.0"]
+    for arguments in ([], ["--print"], [__file__, "--from-mcp", "x"], [__file__, "--bump"], both):
         assert CliRunner().invoke(main, ["summit", "register", *arguments]).exit_code == 2

@@ -107,6 +107,6 @@ def test_an_endless_response_is_read_up_to_a_limit(
 def test_an_endless_list_is_read_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch, tools: tuple[Json, ...]
 ) -> None:
-    monkeypatch.setattr(foreign_server, "_MAX_TOOLS", 10)
+    monkeypatch.setattr(foreign_server, "MAX_TOOLS", 10)
     with served(tools=tools) as url:
         assert len(describe(url).tools) == (10 if tools else 0)
