@@ -25,7 +25,7 @@ from fastavro.schema import fingerprint, to_parsing_canonical_form
 from fastavro.types import AvroMessage
 
 from schemas.catalogue import CATALOGUE, SchemaEntry
-from schemas.decoder import ERRORS, Counted, Decode, compile_decoder
+from schemas.decoder import ERRORS, CountedBytes, Decode, compile_decoder
 from schemas.encoder import AvroBody, Unencodable
 from schemas.native import EncodeFramed, compile_functions
 from schemas.sources import Schema
@@ -222,7 +222,7 @@ def _read_current(coder: _Coder, body: bytes, max_items: int) -> dict[str, Any]:
         if len(body) <= max_items:  # an item takes a byte at least
             value, end = coder.decode(body, 0)
         else:
-            counted = Counted(body)
+            counted = CountedBytes(body)
             counted.max_items = max_items
             value, end = _counting_decoder(coder.entry.id)(counted, 0)
     except ERRORS as exc:

@@ -66,7 +66,7 @@ def block(b: bytes, p: int) -> tuple[int, int, int]:
     return -n, p, p + size
 
 
-class Counted(bytes):
+class CountedBytes(bytes):
     """Bytes of which decoding counts the items of lists and maps.
 
     An item may take one byte, and two hundred once it is decoded.
@@ -76,7 +76,7 @@ class Counted(bytes):
     max_items: int
 
 
-def count(b: Counted, n: int) -> None:
+def count(b: CountedBytes, n: int) -> None:
     """Add the items of a block.  Raises ValueError beyond the most that the bytes may have."""
     b.items += n
     if b.items > b.max_items:
@@ -91,7 +91,7 @@ def full_name(schema: Schema) -> str:
 class Compiler:
     """A compiler of one self-contained schema to the source of its decoding functions.
 
-    counted: they take `Counted`.
+    counted: they take `CountedBytes`.
     """
 
     def __init__(self, *, counted: bool = False) -> None:
@@ -244,8 +244,8 @@ def indented(lines: list[str], by: int = 1) -> list[str]:
 def compile_decoder(schema: Schema, *, counted: bool = False) -> Decode:
     """Compile the decoding function of a record schema: (buffer, position) → (value, position).
 
-    schema: self-contained.  counted: the buffer must be `Counted`.  The position returned may be
-    beyond the buffer's end: the caller compares it with the expected end of the value.
+    schema: self-contained.  counted: the buffer must be `CountedBytes`.  The position returned may
+    be beyond the buffer's end: the caller compares it with the expected end of the value.
     Raises `ERRORS`.
     """
     compiler = Compiler(counted=counted)

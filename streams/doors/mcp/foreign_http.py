@@ -15,7 +15,7 @@ class TooLarge(httpx2.StreamError):
     """A server sends more than is read of it, or so that its size is not known."""
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     """A response's bytes, each part counted before it is handed on.  take: counts; may raise."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, take: Callable[[int], None]) -> None:
@@ -47,7 +47,7 @@ def make_client(headers: Mapping[str, str]) -> httpx2.AsyncClient:
         if response.headers.get("content-encoding", "identity") != "identity":
             raise TooLarge("the server sends compressed responses, which were not asked for")
         assert isinstance(response.stream, httpx2.AsyncByteStream), "the client is asynchronous"
-        response.stream = _Bounded(response.stream, take)
+        response.stream = _BoundedStream(response.stream, take)
 
     sent = {**headers, "accept-encoding": "identity"}
     return httpx2.AsyncClient(headers=sent, timeout=_TIMEOUT, event_hooks={"response": [bound]})

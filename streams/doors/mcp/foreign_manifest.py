@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from schemas import Problem
 from schemas.summit import check_manifest, words
-from streams.doors.mcp.foreign_server import Described
+from streams.doors.mcp.foreign_server import ServerDescription
 from streams.doors.mcp.schema_drafts import to_2020_12
 
 TAKEN = "taken"
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 
 def manifest_of(
-    server: Described, name: str | None, version: str | None, chosen: Collection[str] = ()
+    server: ServerDescription, name: str | None, version: str | None, chosen: Collection[str] = ()
 ) -> tuple[Json, list[Choice]]:
     """Return the manifest, and what becomes of each tool.
 
@@ -102,7 +102,7 @@ def _member(value: Any, step: str) -> Any:
 
 
 def _manifest(
-    server: Described, name: str | None, version: str | None, taken: list[Choice]
+    server: ServerDescription, name: str | None, version: str | None, taken: list[Choice]
 ) -> Json:
     server_version = server.version if _VERSION.fullmatch(server.version) else _FIRST_VERSION
     text = (server.instructions or server.title or server.name)[:_TEXT_CHARS] or "An MCP server."

@@ -31,7 +31,7 @@ class ServerUnreachable(InfrastructureError):
     default_advice = "Run its command by hand, or check its address and HEADRACE_MCP_BRIDGE_TOKEN."
 
 
-class Described(NamedTuple):
+class ServerDescription(NamedTuple):
     """The description of a server.  tools: in MCP's own form, in the server's order."""
 
     name: str
@@ -71,7 +71,7 @@ def _passed_on(names: Sequence[str]) -> dict[str, str]:
 
 def describe(
     source: str, env: Sequence[str] = (), token: str | None = None, show: ShowLine = str
-) -> Described:
+) -> ServerDescription:
     """Ask a server what it is, and for all pages of its tools.
 
     token: a bearer token, sent to an address only.  show: called with each line that a command
@@ -85,12 +85,16 @@ def describe(
         raise ServerUnreachable(f"the MCP server {source!r} is not reached: {_first(exc)}") from exc
 
 
-async def _ask(target: str | StdioServerParameters, token: str | None, show: ShowLine) -> Described:
+async def _ask(
+    target: str | StdioServerParameters, token: str | None, show: ShowLine
+) -> ServerDescription:
     async with _connected(target, token, show) as client:
         info = client.server_info or Implementation(name="mcp", version="")
         version = client.protocol_version
         tools = await _tools(client)
-        return Described(info.name, info.version, info.title, client.instructions, version, tools)
+        return ServerDescription(
+            info.name, info.version, info.title, client.instructions, version, tools
+        )
 
 
 @asynccontextmanager

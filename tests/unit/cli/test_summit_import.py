@@ -10,7 +10,7 @@ import pytest
 
 from streams.cli.summit import versions
 from streams.doors.mcp import foreign_server
-from streams.doors.mcp.foreign_server import Described
+from streams.doors.mcp.foreign_server import ServerDescription
 from tests.unit.cli.office import Office
 from tests.unit.views.bench import Bench
 
@@ -24,10 +24,10 @@ class ChangingServer:
         self.required = "path"
         monkeypatch.setattr(foreign_server, "describe", self.describe)
 
-    def describe(self, *_: object) -> Described:
+    def describe(self, *_: object) -> ServerDescription:
         schema = {"type": "object", "required": [self.required]}
         tools: list[dict[str, Any]] = [{"name": "read", "inputSchema": schema}]
-        return Described("Files", "1.0.9", None, None, "2025-11-25", tools)
+        return ServerDescription("Files", "1.0.9", None, None, "2025-11-25", tools)
 
 
 @pytest.fixture

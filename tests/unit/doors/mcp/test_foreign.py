@@ -15,7 +15,7 @@ from mcp import StdioServerParameters
 from schemas.summit import check_manifest
 from streams.cli import main
 from streams.doors.mcp.foreign_manifest import manifest_of
-from streams.doors.mcp.foreign_server import Described, target_of
+from streams.doors.mcp.foreign_server import ServerDescription, target_of
 from streams.doors.mcp.schema_drafts import to_2020_12
 from streams.errors import UsageError
 
@@ -39,8 +39,8 @@ def mcp_tool(name: str, **members: Any) -> dict[str, Any]:
     return {"name": name, "inputSchema": {"type": "object"}, **members}
 
 
-def files_server(*tools: dict[str, Any], version: str = "2.3.1") -> Described:
-    return Described("My Files", version, None, None, "2025-11-25", tools)
+def files_server(*tools: dict[str, Any], version: str = "2.3.1") -> ServerDescription:
+    return ServerDescription("My Files", version, None, None, "2025-11-25", tools)
 
 
 def schema_rule(**schema: Any) -> str:
