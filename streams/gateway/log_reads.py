@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from streams.api.problems import problem
 from streams.api.route import Refused
+from streams.engine.fetched.turns import take_turns
 from streams.gateway.caller import get_caller
 from streams.gateway.context import Gateway
 from streams.gateway.limits import MAX_LOG_READS
@@ -28,8 +29,14 @@ async def read_log(gateway: Gateway, read: Callable[[], T]) -> T:
         raise Refused(problem(503, detail, "service_unavailable"))
     active[name] += 1
     try:
-        return await asyncio.get_running_loop().run_in_executor(gateway.log_reads, read)
+        return await run_read(gateway, read)
     finally:
         active[name] -= 1
         if not active[name]:
             del active[name]
+
+
+async def run_read(gateway: Gateway, read: Callable[[], T]) -> T:
+    """Return what is read in a thread; large batches are in memory for one of the threads only."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(gateway.log_reads, lambda: take_turns(read))

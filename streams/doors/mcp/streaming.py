@@ -39,7 +39,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
 from streams.gateway.caller import get_caller
 from streams.gateway.endpoints import require_broker
-from streams.gateway.log_reads import read_log
+from streams.gateway.log_reads import read_log, run_read
 
 _PAGE = 200
 _RETRY_S = 1.0
@@ -123,7 +123,7 @@ class Stream:
 
     async def _read(self, read: Callable[[], Any]) -> Any:
         """Return what is read of the log, which no limit refuses: an open stream goes on."""
-        return await asyncio.get_running_loop().run_in_executor(self._gateway.log_reads, read)
+        return await run_read(self._gateway, read)
 
     async def _send_newest(self, source: Source, tails: list[Tail]) -> bool:
         """Send what the tails have; return False if they do not have all that comes next."""

@@ -11,8 +11,10 @@ import gzip
 import io
 import logging
 import struct
+import threading
 from collections.abc import Callable
 from mmap import mmap
+from typing import NamedTuple
 
 import cramjam
 from aiokafka.codec import _detect_xerial_stream
@@ -33,74 +35,91 @@ SMALL_LZ4 = 16 << 10
 _LENGTH_AT, _ATTRIBUTES_AT = 8, 21
 _CHUNK = 1 << 20
 _XERIAL_HEADER = 16
+_BUFFER = threading.Lock()
+"""Held while a buffer of the bound exists: one for all readers of a process."""
 
 
-def replace_bombs(data: bytes, bound: int = INFLATED_BYTES) -> bytes:
+class BoundedBatches(NamedTuple):
+    """Batches of which each inflates within the bound.
+
+    largest: bytes that one of them inflates to at most.
+    """
+
+    data: bytes
+    largest: int
+
+
+def replace_bombs(data: bytes, bound: int = INFLATED_BYTES) -> BoundedBatches:
     """Return the batches, with those that inflate to more than `bound` bytes replaced."""
-    batches, parts, replaced, end = _MemoryRecordsPy(data), [], False, 0
+    batches, parts, replaced, end, largest = _MemoryRecordsPy(data), [], False, 0, 0
     while batches.has_next():
         raw = bytes(batches._next_slice)
-        is_bomb = _is_bomb(raw, bound)
-        parts.append(_without_content(raw) if is_bomb else raw)
-        replaced |= is_bomb
         end += len(raw)
+        size = _inflated_size(raw, bound)
+        if size > bound:
+            raw, replaced = _without_content(raw), True
+            size = len(raw)
+        parts.append(raw)
+        largest = max(largest, size)
         batches.next_batch()
-    return b"".join(parts) + data[end:] if replaced else data
+    return BoundedBatches(b"".join(parts) + data[end:] if replaced else data, largest)
 
 
-def _is_bomb(raw: bytes, bound: int) -> bool:
-    if raw[16] < 2:
-        return False  # brokers convert or refuse these old formats
-    codec = struct.unpack_from(">h", raw, _ATTRIBUTES_AT)[0] & Batch.CODEC_MASK
+def _inflated_size(raw: bytes, bound: int) -> int:
+    """Return the most bytes that a batch can inflate to; more than `bound` if it exceeds that."""
     body = raw[Batch.HEADER_STRUCT.size :]
-    if codec not in _EXCEEDS or len(body) * _MAX_RATIOS.get(codec, bound) <= bound:
-        return False
-    return _EXCEEDS[codec](body, bound)
+    if raw[16] < 2:
+        return 0  # brokers convert or refuse these old formats
+    codec = struct.unpack_from(">h", raw, _ATTRIBUTES_AT)[0] & Batch.CODEC_MASK
+    if codec not in _SIZES:
+        return min(len(body), bound)
+    if codec in _MAX_RATIOS and len(body) * _MAX_RATIOS[codec] <= bound:
+        return len(body) * _MAX_RATIOS[codec]
+    return _SIZES[codec](body, bound)
 
 
-def _gzip_exceeds(body: bytes, bound: int) -> bool:
+def _gzip_size(body: bytes, bound: int) -> int:
     size = 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(body)) as stream:
             while size <= bound and (chunk := stream.read(_CHUNK)):
                 size += len(chunk)
     except (OSError, EOFError):
-        return False  # it is corrupt, which the client reports
-    return size > bound
+        return 0  # it is corrupt, which the client reports
+    return size
 
 
-def _snappy_exceeds(body: bytes, bound: int) -> bool:
+def _snappy_size(body: bytes, bound: int) -> int:
     """Sum the sizes that the blocks state; a block cannot inflate to more than it states."""
     if not _detect_xerial_stream(body):
-        return cramjam.snappy.decompress_raw_len(body) > bound
+        return cramjam.snappy.decompress_raw_len(body)
     size, start = 0, _XERIAL_HEADER
     while start < len(body):
         (length,) = struct.unpack_from(">i", body, start)
         block = body[start + 4 : start + 4 + length]
         size += cramjam.snappy.decompress_raw_len(block)
         start += 4 + len(block)
-    return size > bound
+    return size
 
 
-def _lz4_exceeds(body: bytes, bound: int) -> bool:
-    return _overflows(cramjam.lz4.decompress_into, body, bound)
+def _lz4_size(body: bytes, bound: int) -> int:
+    return _size_in_buffer(cramjam.lz4.decompress_into, body, bound)
 
 
-def _zstd_exceeds(body: bytes, bound: int) -> bool:
-    return _overflows(cramjam.zstd.decompress_into, body, bound)
+def _zstd_size(body: bytes, bound: int) -> int:
+    return _size_in_buffer(cramjam.zstd.decompress_into, body, bound)
 
 
-def _overflows(inflate: Callable[[bytes, mmap], int], body: bytes, bound: int) -> bool:
-    """Inflate into a buffer of `bound` bytes.
+def _size_in_buffer(inflate: Callable[[bytes, mmap], int], body: bytes, bound: int) -> int:
+    """Inflate into a buffer of `bound` bytes; return how many it took, or one more than `bound`.
 
     It is mapped, since a bytearray would be filled with zeros first, for each batch.
     """
-    with mmap(-1, bound) as buffer:
+    with _BUFFER, mmap(-1, bound) as buffer:
         try:
-            inflate(body, buffer)
+            return inflate(body, buffer)
         except cramjam.DecompressionError as exc:
-            return "failed to write whole buffer" in str(exc)
-    return False
+            return bound + 1 if "failed to write whole buffer" in str(exc) else 0
 
 
 def install() -> None:
@@ -122,15 +141,15 @@ def inflate_zstd(body: bytes) -> bytes:
 
 
 def _inflate(inflate: Callable[[bytes, mmap], int], body: bytes) -> bytes:
-    with mmap(-1, INFLATED_BYTES) as buffer:
+    with _BUFFER, mmap(-1, INFLATED_BYTES) as buffer:
         return buffer[: inflate(body, buffer)]
 
 
-_EXCEEDS = {
-    Batch.CODEC_GZIP: _gzip_exceeds,
-    Batch.CODEC_SNAPPY: _snappy_exceeds,
-    Batch.CODEC_LZ4: _lz4_exceeds,
-    Batch.CODEC_ZSTD: _zstd_exceeds,
+_SIZES = {
+    Batch.CODEC_GZIP: _gzip_size,
+    Batch.CODEC_SNAPPY: _snappy_size,
+    Batch.CODEC_LZ4: _lz4_size,
+    Batch.CODEC_ZSTD: _zstd_size,
 }
 _MAX_RATIOS = {Batch.CODEC_GZIP: 1040, Batch.CODEC_LZ4: 256}
 """The most that these formats can compress; smaller batches need no check."""

@@ -22,6 +22,7 @@ from aiokafka.record.memory_records import MemoryRecords, _MemoryRecordsPy
 from aiokafka.record.util import decode_varint
 
 from streams.engine.fetched import inflation
+from streams.engine.fetched.turns import await_turn
 
 _LENGTH_AT, _ATTRIBUTES_AT = 8, 21
 PART_BYTES = 8 << 20
@@ -39,10 +40,13 @@ def install() -> None:
 
 
 class FetchedBatches(MemoryRecords):
-    """The batches fetched of one partition, with their bytes."""
+    """The batches fetched of one partition, with their bytes.
+
+    largest: bytes that one of them inflates to at most.
+    """
 
     def __init__(self, data: bytes) -> None:
-        self.data = inflation.replace_bombs(data)
+        self.data, self.largest = inflation.replace_bombs(data)
         super().__init__(self.data)
 
 
@@ -52,10 +56,14 @@ class FetchResult(fetcher.FetchResult):
     _partition_records: Any
 
     def getall(self, max_records: int | None = None) -> list[Any]:
-        """Return records up to `PART_BYTES`, and leave the rest for the next call."""
+        """Return records up to `PART_BYTES`, and leave the rest for the next call.
+
+        Raises BrokerUnavailable.
+        """
         tp, records, size = self._topic_partition, list[Any](), 0
         if not self.check_assignment(tp) or not self.has_more():
             return records
+        await_turn(self._partition_records.largest)
         for record in self._partition_records:
             records.append(record)
             size += len(record.key or b"") + len(record.value or b"")
@@ -72,6 +80,11 @@ class PartitionRecords(fetcher.PartitionRecords):
 
     _records: Any
     _aborted_transactions: list[Any]
+
+    def __init__(self, tp: Any, records: FetchedBatches, *more: Any) -> None:
+        """Keep of the batches how large one of them may be.  more: as the client passes it."""
+        super().__init__(tp, records, *more)
+        self.largest = records.largest
 
     def _unpack_records(self) -> Iterator[Any]:
         aborted = list(self._aborted_transactions)

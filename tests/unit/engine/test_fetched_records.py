@@ -77,7 +77,7 @@ def test_many_batches_below_the_bound_are_handed_over_in_parts() -> None:
     tp = TopicPartition("t", 0)
     data, sent = fetched(*[("good", 0)] * 4)
     records = PartitionRecords(tp, FetchedBatches(data), [], 0, None, None, False, READ_COMMITTED)
-    result = FetchResult(tp, assignment=_Assigned(), partition_records=records, backoff=0)
+    result = FetchResult(tp, assignment=Assigned(), partition_records=records, backoff=0)
     size = len(sent[0].key or b"") + len(sent[0].value or b"")
     parts = []
     with pytest.MonkeyPatch.context() as patched:
@@ -87,13 +87,13 @@ def test_many_batches_below_the_bound_are_handed_over_in_parts() -> None:
     assert parts == [list(range(7)), list(range(7, 14)), list(range(14, 20))]
 
 
-class _Assigned:
+class Assigned:
     """An assignment that is in force, of a partition whose position nobody asks for."""
 
     def __init__(self) -> None:
         self.active, self.consumed = True, 0
 
-    def state_value(self, tp: TopicPartition) -> _Assigned:
+    def state_value(self, tp: TopicPartition) -> Assigned:
         return self
 
     has_valid_position = True

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from streams.api.route import Refused
+from streams.engine.fetched.turns import LARGE_BYTES, await_turn
 from streams.engine.records import Record
 from streams.gateway import log_reads
 from streams.gateway.limits import MAX_LOG_READS, THREADS
@@ -90,3 +91,22 @@ def test_one_principal_has_half_of_the_places(monkeypatch: pytest.MonkeyPatch) -
 
     assert asyncio.run(run()) == [MAX_LOG_READS // 2, MAX_LOG_READS // 2, 0]
     assert not gateway.log_readers
+
+
+def test_large_batches_are_in_memory_for_one_request_at_a_time() -> None:
+    gateway: Any = SimpleNamespace(log_readers=Counter(), log_reads=ThreadPoolExecutor(2))
+    both_hold = threading.Barrier(2)
+
+    def read() -> bool:
+        """Return whether the other request holds its batch too."""
+        await_turn(LARGE_BYTES + 1)
+        try:
+            both_hold.wait(0.5)
+        except threading.BrokenBarrierError:
+            return False
+        return True
+
+    async def run() -> list[bool]:
+        return await asyncio.gather(*(log_reads.read_log(gateway, read) for _ in range(2)))
+
+    assert asyncio.run(run()) == [False, False]
