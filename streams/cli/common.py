@@ -93,6 +93,8 @@ def _escape_json(text: str) -> str:
     Numbers below 1 lose their exponents.
     """
     text = numbers.without_exponents(text)
+    if text.isascii() and "\x7f" not in text:
+        return text
     return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 

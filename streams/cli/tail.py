@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from streams.settings import Settings
 if TYPE_CHECKING:
     from streams.log.tail import Observation
     from topology.declarations import Topic
+
+_MAX_LINES = 500
+"""The most lines of JSON that wait for the end of a batch."""
 
 
 @click.command("tail")
@@ -69,7 +72,8 @@ def command(
         try:
             with common.interrupts() as interrupted:
                 on_idle = (lambda: None) if until_end else printer.flush
-                for observation in tail.follow(until_end, interrupted.is_set, on_idle):
+                following = tail.follow(until_end, interrupted.is_set, on_idle, printer.end_batch)
+                for observation in following:
                     printer.add(observation)
         finally:
             printer.flush()
@@ -94,24 +98,35 @@ def topic_of(name: str) -> Topic:
 
 
 class JsonPrinter:
-    """Prints each observation as JSON.
+    """Prints each observation as JSON, the lines of one batch at once.
 
     Records of the event stream are printed as they are, others with partition and offset.
     """
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
+        self._lines: list[str] = []
 
     def add(self, observation: Observation) -> None:
+        self._lines.append(common.json_line(self._as_json(observation)))
+        if len(self._lines) == _MAX_LINES:
+            self.flush()
+
+    def _as_json(self, observation: Observation) -> Any:
         from streams.log.record_json import record_json
         from topology.saop import RTES_EVENTS
 
+        record, value = observation
         if self._topic is RTES_EVENTS:
-            common.echo(common.json_line(observation.value))
-            return
-        record = observation.record
+            return value
         position = {"partition": record.partition, "offset": record.offset}
-        common.echo(common.json_line({**record_json(self._topic, record), **position}))
+        return {**record_json(self._topic, record, value), **position}
+
+    def end_batch(self) -> None:
+        self.flush()
 
     def flush(self) -> None:
-        """Print what waits: nothing."""
+        """Print the lines that wait; lines that cannot be written are not tried again."""
+        lines, self._lines = self._lines, []
+        if lines:
+            click.echo("\n".join(lines))  # in JSON lines all control characters are escaped

@@ -21,6 +21,9 @@ class LinePrinter:
         line = record_line(self._topic, record, observation.value)
         self._lines.add(line, record.timestamp, position_of(record))
 
+    def end_batch(self) -> None:
+        """Print nothing: a thought may go on in the next batch."""
+
     def flush(self) -> None:
         """Print the lines that wait."""
         self._lines.flush()

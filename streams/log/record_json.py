@@ -58,12 +58,18 @@ def key_text(record: Record) -> str | None:
     return None if record.key is None else record.key.decode(errors="backslashreplace")
 
 
-def record_json(topic: Topic, record: Record) -> dict[str, Any]:
-    """Return topic, key, timestamp, value and headers of a record."""
+_DECODE: Any = object()
+
+
+def record_json(topic: Topic, record: Record, value: Any = _DECODE) -> dict[str, Any]:
+    """Return topic, key, timestamp, value and headers of a record.
+
+    value: what `value_json` has returned, if it is known already.
+    """
     return {
         "topic": record.topic,
         "key": key_text(record),
         "timestamp": iso(record.timestamp).decode(),
-        "value": value_json(topic, record),
+        "value": value_json(topic, record) if value is _DECODE else value,
         "headers": headers_json(record),
     }

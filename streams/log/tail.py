@@ -80,11 +80,13 @@ class Tail:
         until_end: bool,
         stopped: Callable[[], bool] = lambda: False,
         on_idle: Callable[[], None] = lambda: None,
+        on_batch: Callable[[], None] = lambda: None,
     ) -> Iterator[Observation]:
         """Yield records that pass the filters, with `until_end` only up to the initial ends.
 
         When `stopped` returns True it ends after a record, and the cursor resumes with the next.
         on_idle: called when no further record has arrived for a moment.
+        on_batch: called after the records that arrived together.
         Raises CursorAhead for a session that has not come as far as the cursor, CursorExpired
         for one whose next record is deleted.
         """
@@ -99,6 +101,8 @@ class Tail:
                     continue
                 if (seen := self._accept(record)) is not None:
                     yield seen
+            if records:
+                on_batch()
             if all(self._reader.position(tp) >= end for tp, end in self.ends.items()):
                 self._check_reached()
                 if until_end:

@@ -76,3 +76,62 @@ def test_json_is_the_record_of_the_stream(capsys: pytest.CaptureFixture[str]) ->
     printer.add(pulse(3))
     printer.flush()
     assert json.loads(capsys.readouterr().out) == pulse(3).value
+
+
+def test_json_lines_are_printed_at_the_end_of_their_batch(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printer = JsonPrinter(RTES_EVENTS)
+    printer.add(pulse(1))
+    printer.add(pulse(2))
+    assert capsys.readouterr().out == ""
+    printer.end_batch()
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line) for line in lines] == [pulse(1).value, pulse(2).value]
+    printer.end_batch()
+    assert capsys.readouterr().out == ""
+
+
+def test_json_lines_of_a_long_batch_do_not_all_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = JsonPrinter(RTES_EVENTS)
+    for sequence in range(1201):
+        printer.add(pulse(sequence))
+    assert len(capsys.readouterr().out.splitlines()) == 1000
+    printer.flush()
+    assert len(capsys.readouterr().out.splitlines()) == 201
+
+
+def test_json_has_what_the_reader_decoded(capsys: pytest.CaptureFixture[str]) -> None:
+    record = LogRecord("apc.decisions", 1, 4, 20, b"px", b"\xffno Avro")
+    printer = JsonPrinter(APC_DECISIONS)
+    printer.add(Observation(record, {"protocol_id": "px\u202e", "decay": None, "small": 1e-07}))
+    printer.flush()
+    line = capsys.readouterr().out
+    assert json.loads(line)["value"] == {"protocol_id": "px\u202e", "decay": None, "small": 1e-07}
+    assert "\\u202e" in line
+    assert "0.0000001" in line
+
+
+def test_lines_that_could_not_be_written_are_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(text: str) -> None:
+        raise BrokenPipeError
+
+    printer = JsonPrinter(RTES_EVENTS)
+    printer.add(pulse(1))
+    with monkeypatch.context() as patched:
+        patched.setattr("click.echo", refuse)
+        with pytest.raises(BrokenPipeError):
+            printer.end_batch()
+    printer.flush()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_thought_is_joined_over_batches(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = LinePrinter(RTES_EVENTS, Page())
+    for sequence, text in ((1, "I should "), (2, "read.")):
+        printer.add(chunk(sequence, text))
+        printer.end_batch()
+    printer.flush()
+    assert "┃ I should read." in capsys.readouterr().out

@@ -162,3 +162,10 @@ def test_json_has_no_exponents_below_one_and_texts_stay() -> None:
     line = common.json_line(value)
     assert line == '{"a":0.00006,"b":[-0.00000015,0.5],"say \\"1e-5\\"":"2e-05"}'
     assert json.loads(line) == value
+
+
+@pytest.mark.parametrize("value", [5e-324, [1.5e-07], {"a": -2e-05}])
+def test_a_number_below_one_is_found_wherever_it_ends(value: Any) -> None:
+    for line in (common.json_line(value), common.json_text(value)):
+        assert "e-" not in line
+        assert json.loads(line) == value

@@ -80,6 +80,15 @@ def test_partitions_go_on_behind_their_cursor(bench: Bench) -> None:
     assert read(tail(bench, RTES_EVENTS, following.cursor())) == ["1", "2", "3"]
 
 
+def test_the_end_of_each_batch_is_told_after_its_records(bench: Bench) -> None:
+    three_events(bench)
+    seen: list[str] = []
+    following = tail(bench, RTES_EVENTS).follow(True, on_batch=lambda: seen.append("end"))
+    for observation in following:
+        seen.append(str(observation.value["sequence"]))
+    assert seen == ["1", "2", "3", "end"]
+
+
 def test_a_cursor_names_every_partition_from_the_start(bench: Bench) -> None:
     assert tail(bench, RTES_EVENTS).cursor() == "0:-1,1:-1"
 
