@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streams.cli import common, text
+from streams.errors import UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -154,6 +155,8 @@ def show(shows_all: bool, as_toml: bool) -> None:
     from streams.policy.bundle import default_of
     from streams.policy.members import MEMBERS, Form
 
+    if as_toml and text.form() is text.Form.JSON:
+        raise UsageError("--toml and --json exclude each other")
     settings = Settings.load()
     policy = policy_of(settings)
     if as_toml:

@@ -63,3 +63,9 @@ def test_the_command_prints_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert result.stdout.endswith("\n\n[saop]\nrepeats = 4\n")
     policy = read(policy_file(tmp_path, result.stdout, head=""))
     assert policy.fields == {"saop_repeats": 4}
+
+
+def test_the_command_prints_one_form_only() -> None:
+    result = CliRunner().invoke(main, ["policy", "show", "--toml", "--json"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--toml and --json exclude each other" in result.stderr
