@@ -22,7 +22,7 @@ from streams.ops.redrive import (
     dead_letters,
     simulate,
 )
-from streams.ops.redrive.redrive import sent_back
+from streams.ops.redrive.redriven import sent_back
 from streams.settings import Settings
 from streams.telemetry.progress import progress
 

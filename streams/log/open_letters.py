@@ -18,7 +18,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
 from streams.log.dead_letters import TOPICS
 from streams.log.reading import partitions, records
-from streams.log.record_json import key_text
+from streams.log.redrive_facts import origin_of_fact
 from streams.views.parse import QueryError, parse_position
 from topology.core import AUDIT_REDRIVES
 
@@ -68,15 +68,13 @@ class DeadLetters:
         }
 
     def _index_record(self, record: Record) -> None:
-        """Index a dead letter, or the record that one was sent back.
-
-        What is no position in the key of such a record was written by others.
-        """
+        """Index a dead letter, or the fact that one was sent back."""
         if record.topic != self._redrives:
             self._offsets[TopicPartition(record.topic, record.partition)].add(record.offset)
             return
+        origin = origin_of_fact(record)
         with suppress(QueryError):
-            topic, partition, offset = parse_position(key_text(record) or "")
+            topic, partition, offset = parse_position(origin.place if origin else "")
             self._redriven[TopicPartition(topic, partition)].add(offset)
 
     def _count(

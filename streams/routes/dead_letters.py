@@ -28,13 +28,15 @@ from streams.ops.redrive import (
     Redrive,
     RedriveRequest,
     RedriveStatus,
+    SentBack,
     dead_letter_of,
+    is_oversize,
     sent_back,
     simulate,
 )
 from streams.settings import Settings
 from streams.views.keys import key
-from streams.views.pages import Entries, page_of
+from streams.views.pages import PAGE_END, Entries, page_of
 from streams.views.parse import parse_position
 from streams.views.positions import Position
 from streams.views.query_params import CURSOR, Parameter, limit, one_of
@@ -46,6 +48,8 @@ MAX_REASON = 1000
 _SHAPE = "schema_invalid"
 MAX_READ = 100_000
 """The most dead letters that one list request reads."""
+MAX_SOURCES = 100
+"""The most records that it reads of those that were too large for their dead letters."""
 POSITION_PATTERN = r"[^/]+\.dlq/[0-9]{1,18}/[0-9]{1,18}"
 _LETTERS, _GROUPS = key("dead letters"), key("dead letter groups")
 _INPUTS = {source.name: dead for dead, source in SOURCES.items()}
@@ -62,27 +66,29 @@ def list_dead_letters(call: Call) -> Json:
     def entries(after_key: bytes | None) -> Entries:
         names = {prefix + topic.name: topic for topic in topics}
         tps = partitions(log, names)
+        sources = 0
         for record in islice(newest_first(log, tps), MAX_READ):
             entry_key = _LETTERS + key(*age_of(record))
-            if after_key is None or entry_key < after_key:
-                yield entry_key, _list_item(log, names[record.topic], record, done, code, state)
+            if after_key is not None and entry_key >= after_key:
+                continue
+            topic = names[record.topic]
+            letter = letter_json(topic, record)
+            if code not in (None, letter["code"]):
+                yield entry_key, None
+                continue
+            sources += is_oversize(record)
+            if sources > MAX_SOURCES:
+                yield entry_key, PAGE_END
+                return
+            standing = dead_letter_of(log, topic, record, done).standing
+            yield entry_key, _list_item(topic, letter, standing, state)
 
     return page_of(call.params, _LETTERS, entries)
 
 
-def _list_item(
-    log: Log,
-    topic: Topic,
-    record: Record,
-    done: set[str],
-    code: str | None,
-    state: str | None,
-) -> Json | None:
-    """Return what a list shows of a dead letter; None if the filters exclude it."""
-    letter = letter_json(topic, record)
-    if code not in (None, letter["code"]):
-        return None
-    standing = dead_letter_of(log, topic, record, done).standing.value
+def _list_item(topic: Topic, letter: Json, status: RedriveStatus, state: str | None) -> Json | None:
+    """Return what a list shows of a dead letter; None if the filter excludes its state."""
+    standing = status.value
     if state not in (None, standing):
         return None
     summary = {
@@ -160,7 +166,7 @@ def redrive(call: Call) -> Json:
     return {"results": results}
 
 
-def _letters(log: Log, prefix: str, order: _Order, done: set[str]) -> dict[str, DeadLetter | None]:
+def _letters(log: Log, prefix: str, order: _Order, done: SentBack) -> dict[str, DeadLetter | None]:
     """Return the dead letters by their positions; None for one that was deleted."""
     letters = {}
     for place in order.positions:

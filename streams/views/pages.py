@@ -16,6 +16,8 @@ Json = dict[str, Any]
 Entries = Iterator[tuple[bytes, Any]]
 """Keys in the order of the list, each with its item, or with None if a filter excludes it."""
 
+PAGE_END = object()
+"""In place of an item: the page ends before it, since what it has read so far is enough."""
 _CHUNK = 128
 
 
@@ -47,7 +49,7 @@ def page(
     items: list[Any] = []
     last = before = prefix
     for count, (entry_key, item) in enumerate(entries(_decode_cursor(prefix, cursor))):
-        if count == max_entries:
+        if count == max_entries or item is PAGE_END:
             return {"items": items, "next": _encode_cursor(before)}
         before = entry_key
         if item is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from streams.engine.records import (
 )
 from streams.errors import UsageError
 from streams.log.dead_letters import TOPICS, read
-from streams.log.reading import partitions, records
+from streams.log.fetching import read_offsets
+from streams.log.reading import partitions
 from streams.log.record_json import headers_json
 from topology import headers, topics
 from topology.declarations import Topic
@@ -109,11 +110,11 @@ SOURCES = {
 
 
 def dead_letters(
-    log: Log, prefix: str, selection: Selection, done: Collection[str]
+    log: Log, prefix: str, selection: Selection, done: Container[DeadLetter]
 ) -> Iterator[DeadLetter]:
     """Yield the selected dead letters in the order of their topics and positions.
 
-    done: the positions of those that were sent back.
+    done: those that were sent back.
     """
     selection.check()
     for dead, source in SOURCES.items():
@@ -126,7 +127,7 @@ def dead_letters(
 
 
 def dead_letter_of(
-    log: Log, topic: Topic, record: Record, done: Collection[str], again: bool = False
+    log: Log, topic: Topic, record: Record, done: Container[DeadLetter], again: bool = False
 ) -> DeadLetter:
     """Return the dead letter that a record of a dead letter topic is, with its status."""
     return _with_standing(_to_letter(record, SOURCES[topic]), record, log, again, done)
@@ -162,11 +163,16 @@ def _source_of(dlt_headers: Mapping[str, Any]) -> tuple[str, int]:
     return _NO_SOURCE if min(partition, offset) < 0 else (f"{name}/{partition}/{offset}", partition)
 
 
+def is_oversize(record: Record) -> bool:
+    """Return whether a dead letter has no value, since that of its record was too large."""
+    return header(record, OVERSIZE) is not None
+
+
 def _with_standing(
-    dead_letter: DeadLetter, record: Record, log: Log, again: bool, done: Collection[str]
+    dead_letter: DeadLetter, record: Record, log: Log, again: bool, done: Container[DeadLetter]
 ) -> DeadLetter:
     """Return the dead letter with the first reason that prevents sending it."""
-    if dead_letter.place in done:
+    if dead_letter in done:
         return dead_letter._replace(standing=RedriveStatus.DONE)
     if header(record, MASKED) is not None:
         return dead_letter._replace(standing=RedriveStatus.MASKED)
@@ -174,7 +180,7 @@ def _with_standing(
         return dead_letter._replace(standing=RedriveStatus.NO_RECORD)
     if not again and header(record, REDRIVEN_FROM) is not None:
         return dead_letter._replace(standing=RedriveStatus.FAILED_AGAIN)
-    if header(record, OVERSIZE) is not None:
+    if is_oversize(record):
         original = _read_original(log, dead_letter.source)
         if original is None:
             return dead_letter._replace(standing=RedriveStatus.GONE)
@@ -209,12 +215,7 @@ def _decodes(dead_letter: DeadLetter) -> bool:
 def _read_original(log: Log, source: str) -> Record | None:
     """Return the record that was too large for its dead letter, if its topic still has it."""
     name, number, offset = source.rsplit("/", 2)
-    tp, record_offset = TopicPartition(name, int(number)), int(offset)
-    if tp not in partitions(log, [name]) or record_offset < log.starts([tp])[tp]:
+    tp = TopicPartition(name, int(number))
+    if tp not in partitions(log, [name]):
         return None
-    matching = (
-        r
-        for r in records(log, [tp], {tp: record_offset + 1}, {tp: record_offset})
-        if r.offset == record_offset
-    )
-    return next(matching, None)
+    return next(read_offsets(log, tp, [int(offset)]), None)

@@ -16,12 +16,11 @@ from typing import NamedTuple, Self
 from schemas import encode, uuid5_url
 from streams.engine.log import Log
 from streams.engine.principals import Principals
-from streams.engine.records import Output, TopicPartition
+from streams.engine.records import Output
 from streams.engine.task import group_of
 from streams.errors import CommitFailed, Fenced
-from streams.log.reading import partitions, records
-from streams.log.record_json import key_text
 from streams.ops.redrive.dead_letters import REDRIVEN_FROM, DeadLetter, RedriveStatus
+from streams.ops.redrive.redriven import SentBack, sent_back
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
 from topology.core import AUDIT_REDRIVES
@@ -49,7 +48,7 @@ class RedriveRequest(NamedTuple):
 class Redrive:
     """A redrive.  While it is open, no other redrive of this environment can send.
 
-    done: the positions of dead letters that were ever sent back.  A record whose sender was
+    done: the dead letters that were ever sent back.  A record whose sender was
     verified is signed again if this process has the key. Opening raises BrokerUnavailable, Fenced,
     TopicsMismatch.
     """
@@ -68,7 +67,7 @@ class Redrive:
         self._principals = Principals.of(settings.principal_key)
         self._producer = log.producer(f"{group_of(settings)}-redrive")
         self._facts = full_name(AUDIT_REDRIVES, self._prefix)
-        self.done: set[str] = set()
+        self.done = SentBack()
 
     def __enter__(self) -> Self:
         refuse_mismatch(plan(self._log, self._settings), self._settings)
@@ -91,14 +90,14 @@ class Redrive:
         """
         due = self._elapsed()
         for dead_letter in letters:
-            if dead_letter.standing is not RedriveStatus.READY or dead_letter.place in self.done:
+            if dead_letter.standing is not RedriveStatus.READY or dead_letter in self.done:
                 yield dead_letter, None
                 continue
             if order.rate is not None:
                 self._pause(max(0.0, due - self._elapsed()))
                 due = self._elapsed() + 1 / order.rate
             new_position = self._commit(dead_letter, order)
-            self.done.add(dead_letter.place)
+            self.done.add(dead_letter)
             yield dead_letter, new_position
 
     def _commit(self, dead_letter: DeadLetter, order: RedriveRequest) -> str:
@@ -147,13 +146,6 @@ class Redrive:
             "reason": order.reason,
             "at": self._clock(),
         }
-
-
-def sent_back(log: Log, prefix: str) -> set[str]:
-    """Return the positions of all dead letters that were sent back, the keys of their facts."""
-    tps = partitions(log, [full_name(AUDIT_REDRIVES, prefix)])
-    ends: dict[TopicPartition, int] = log.high_watermarks(tps)
-    return {key for fact in records(log, tps, ends) if (key := key_text(fact)) is not None}
 
 
 def _text(key: bytes | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from schemas import encode
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
 from streams.log.open_letters import DeadLetters
@@ -18,6 +19,24 @@ NAME = PREFIX + APC_PACKETS_DLQ.name
 
 def letter(topic: str = NAME) -> Output:
     return Output(topic, b"k", b"bytes", (), 0)
+
+
+def redrive_fact(place: str, **members: str) -> Output:
+    """Return the fact that a dead letter of `apc.packets` was sent back.  members: other values."""
+    fact = {
+        "redrive_id": "r",
+        "dead_letter": place,
+        "source": "apc.packets/0/0",
+        "topic": "apc.packets",
+        "value_sha256": "",
+        "code": "frame_unknown",
+        "operator": "ann",
+        "at": 0,
+        **members,
+    }
+    prefix = place[: place.index(APC_PACKETS_DLQ.name)]
+    name = prefix + AUDIT_REDRIVES.name
+    return Output(name, place.encode(), encode(AUDIT_REDRIVES.record or "", fact), (), 0)
 
 
 def in_a_transaction(log: MemoryLog, *outputs: Output) -> None:
@@ -45,8 +64,7 @@ def test_what_was_sent_back_does_not_wait(tmp_path: Path) -> None:
     bench = Bench(tmp_path, prefix=PREFIX)
     counted = DeadLetters(bench.log, PREFIX)
     in_a_transaction(bench.log, letter(), letter())
-    redriven = Output(PREFIX + AUDIT_REDRIVES.name, f"{NAME}/0/1".encode(), b"", (), 0)
-    in_a_transaction(bench.log, redriven)
+    in_a_transaction(bench.log, redrive_fact(f"{NAME}/0/1"))
     for _ in range(2):
         counted.read_new()
         assert counted.counts[APC_PACKETS_DLQ.name] == 1

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, cast
 
 import pytest
 
 from streams.engine.headers import OVERSIZE
-from streams.engine.records import Headers, Output
+from streams.engine.log import Log
+from streams.engine.records import Headers, Output, Record, TopicPartition
+from streams.log import fetching
 from streams.log.open_letters import DeadLetters
+from streams.routes import dead_letters as routes
 from tests.unit.envelopes import idea
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_answers import conforms
+from tests.unit.gateway.test_dead_letters import redrive_fact
 from topology.apc import APC_PACKETS, APC_PACKETS_DLQ
 from topology.core import AUDIT_REDRIVES
 
 LIST, ONE = "/v1/dead-letters", "/v1/dead-letters/{topic}/{partition}/{offset}"
 REDRIVE = "/v1/dead-letters/redrive"
+FACT = redrive_fact(f"{APC_PACKETS_DLQ.name}/0/0").value
 PLACE = f"{APC_PACKETS_DLQ.name}/0/0"
 OVERSIZED = (OVERSIZE, b"1")
 NULL = cast(bytes, None)  # as clients of Kafka may send it
@@ -78,7 +85,7 @@ def test_a_forged_dead_letter_stops_no_route(gateway: GatewayBench, name: str) -
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [(PLACE.encode(), b"x"), (b"a/b/c", b""), (b"\xff", None), (b"x", None), (None, None)],
+    [(PLACE.encode(), b"x"), (b"a/b/c", b""), (b"\xff", FACT), (b"x", FACT), (None, None)],
 )
 def test_a_forged_record_of_a_redrive_stops_no_route(
     gateway: GatewayBench, key: bytes | None, value: bytes | None
@@ -88,4 +95,49 @@ def test_a_forged_record_of_a_redrive_stops_no_route(
     _answers(gateway)
     counted = DeadLetters(gateway.bench.log, "")
     counted.read_new()
-    assert counted.counts[APC_PACKETS_DLQ.name] == (0 if key == PLACE.encode() else 1)
+    assert counted.counts[APC_PACKETS_DLQ.name] == 1
+
+
+@pytest.mark.parametrize("member", ["source", "code", None])
+def test_a_fact_of_a_redrive_counts_for_the_dead_letter_that_it_describes_only(
+    gateway: GatewayBench, member: str | None
+) -> None:
+    gateway.bench.send(APC_PACKETS.name, idea())
+    value = gateway.bench.records(APC_PACKETS.name)[0].value
+    origin = [*_origin(b"apc.packets", 0, 0), ("kafka_dlt-exception-fqcn", b"frame_unknown")]
+    other = {} if member is None else {member: "another"}
+    letter = Output(APC_PACKETS_DLQ.name, None, value, origin, 0)
+    _write(gateway, letter, redrive_fact(PLACE, **other))
+    listed, *_, sent = _answers(gateway)
+    (item,), (result,) = listed["items"], sent["results"]
+    assert item["state"] == ("done" if member is None else "ready")
+    assert (result["sent"] is None) == (member is None)
+
+
+def test_a_list_reads_the_records_of_so_many_dead_letters(
+    gateway: GatewayBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check letters whose records were too large for them, which only their topics have."""
+    gateway.bench.send(APC_PACKETS.name, idea())
+    source = gateway.bench.records(APC_PACKETS.name)[0]
+    monkeypatch.setattr(routes, "MAX_SOURCES", 2)
+    read: list[int] = []
+
+    def read_offsets(log: Log, tp: TopicPartition, offsets: list[int]) -> Iterator[Record]:
+        read.extend(offsets)
+        return fetching.read_offsets(log, tp, offsets)
+
+    module = import_module("streams.ops.redrive.dead_letters")  # a function has its name
+    monkeypatch.setattr(module, "read_offsets", read_offsets)
+    origin = _origin(b"apc.packets", source.partition, source.offset)
+    small = Output(APC_PACKETS_DLQ.name, None, b"x", origin, 0)
+    large = small._replace(value=None, headers=[*small.headers, OVERSIZED])
+    for letter in (large, small, large, large, large, small, large):
+        _write(gateway, letter)
+    pages, query = [], "state=ready"
+    while query:
+        page = gateway.get(f"{LIST}?{query}")
+        pages.append((len(page["items"]), len(read)))
+        read.clear()
+        query = page["next"] and f"state=ready&cursor={page['next']}"
+    assert pages == [(2, 2), (2, 2), (1, 1)]
