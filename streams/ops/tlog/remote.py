@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from dataclasses import replace
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -16,7 +16,8 @@ from streams.ops.tlog.policy import Policy
 from streams.ops.tlog.receipt import Receipt, ReceiptFault, judge_note
 from streams.ops.tlog.tiles import WIDTH, Tile, TileNodes
 
-TIMEOUT_S, BODY_TIMEOUT_S = 10.0, 60.0
+TIMEOUT_S, ANSWER_TIMEOUT_S = 10.0, 60.0
+"""How long a connection may be silent, and how long a whole answer may take, headers included."""
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 _NOT_FOUND = 404
 
@@ -27,9 +28,10 @@ class RemoteLog:
     url: the prefix of its paths.  Reading raises LogUnavailable.
     """
 
-    def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.url = url.rstrip("/")
-        self._client = httpx.Client(timeout=TIMEOUT_S, transport=transport)
+        self._loop = asyncio.Runner()  # only what runs in a loop can be ended amid headers
+        self._client = httpx.AsyncClient(timeout=TIMEOUT_S, transport=transport)
 
     def __enter__(self) -> Self:
         return self
@@ -37,7 +39,8 @@ class RemoteLog:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        self._client.close()
+        with self._loop:
+            self._loop.run(self._client.aclose())
 
     def read_checkpoint(self) -> tuple[Note, Checkpoint]:
         """Return the newest checkpoint of the log; its signatures are not verified."""
@@ -69,24 +72,32 @@ class RemoteLog:
         """Return the body at a path, None if the log has none there."""
         url = f"{self.url}/{path}"
         try:
-            with self._client.stream("GET", url, headers=_UNCOMPRESSED) as response:
-                if response.status_code == _NOT_FOUND:
-                    return None
-                if response.status_code != httpx.codes.OK:
-                    raise LogUnavailable(f"{url} answers with status {response.status_code}")
-                return _read_body(response, max_bytes)
+            return self._loop.run(self._read_answer(url, max_bytes))
+        except TimeoutError as exc:
+            message = f"{url} takes longer than {ANSWER_TIMEOUT_S:.0f} s"
+            raise LogUnavailable(message) from exc
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             raise LogUnavailable(f"{url} cannot be read: {str(exc) or type(exc).__name__}") from exc
 
+    async def _read_answer(self, url: str, max_bytes: int) -> bytes | None:
+        """Return the body at an address, None if there is none.  Raises TimeoutError too."""
+        async with (
+            asyncio.timeout(ANSWER_TIMEOUT_S),
+            self._client.stream("GET", url, headers=_UNCOMPRESSED) as response,
+        ):
+            if response.status_code == _NOT_FOUND:
+                return None
+            if response.status_code != httpx.codes.OK:
+                raise LogUnavailable(f"{url} answers with status {response.status_code}")
+            return await _read_body(response, max_bytes)
 
-def _read_body(response: httpx.Response, max_bytes: int) -> bytes:
-    body, deadline = b"", time.monotonic() + BODY_TIMEOUT_S
-    for part in response.iter_raw():
+
+async def _read_body(response: httpx.Response, max_bytes: int) -> bytes:
+    body = b""
+    async for part in response.aiter_raw():
         body += part
         if len(body) > max_bytes:
             raise LogUnavailable(f"{response.url} has more than {max_bytes} bytes")
-        if time.monotonic() > deadline:
-            raise LogUnavailable(f"{response.url} takes longer than {BODY_TIMEOUT_S:.0f} s")
     return body
 
 

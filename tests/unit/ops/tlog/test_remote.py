@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -146,10 +149,45 @@ def test_a_log_that_cannot_be_read_is_no_finding(handler: Handler) -> None:
         compare(handler)
 
 
-def test_a_body_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_module, "BODY_TIMEOUT_S", -1.0)
-    with pytest.raises(LogUnavailable, match="takes longer"):
-        compare(serve(GROWN))
+class Drip(socketserver.BaseRequestHandler):
+    """An answer that goes on byte by byte until the client leaves."""
+
+    begin = b""
+
+    def handle(self) -> None:
+        with suppress(OSError):
+            self.request.sendall(b"HTTP/1.1 200 OK\r\n" + self.begin)
+            while not self.server.leaving.wait(0.005):  # type: ignore[attr-defined]
+                self.request.sendall(b"x")
+
+
+@contextmanager
+def dripping(begin: bytes) -> Iterator[str]:
+    """Serve an answer that begins so, behind its first line; yield its address."""
+    handler = type("Handler", (Drip,), {"begin": begin})
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        server.leaving = threading.Event()  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.leaving.set()  # type: ignore[attr-defined]
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("begin", [b"header: ", b"content-length: 60000\r\n\r\n"])
+def test_an_answer_that_does_not_end_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, begin: bytes
+) -> None:
+    monkeypatch.setattr(remote_module, "ANSWER_TIMEOUT_S", 0.3)
+    with (
+        dripping(begin) as url,
+        RemoteLog(url) as log,
+        pytest.raises(LogUnavailable, match="takes longer"),
+    ):
+        log.read_checkpoint()
 
 
 @pytest.fixture
@@ -158,11 +196,11 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Handler
     Path("p").write_text(POLICY)
     Path("r").write_bytes(receipt())
 
-    client = httpx.Client
+    client = httpx.AsyncClient
 
     def use(handler: Handler) -> None:
         transport = httpx.MockTransport(handler)
-        monkeypatch.setattr(httpx, "Client", lambda **_: client(transport=transport))
+        monkeypatch.setattr(httpx, "AsyncClient", lambda **_: client(transport=transport))
 
     return use
 
