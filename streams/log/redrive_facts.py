@@ -11,7 +11,7 @@ from topology.core import AUDIT_REDRIVES
 
 
 class LetterOrigin(NamedTuple):
-    """What a dead letter and the fact of its redrive have in common.
+    """The identity of a dead letter, which the fact of its redrive repeats.
 
     place, source: the positions of the dead letter and of its record.  code: why it became one.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -13,7 +14,8 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from streams.access.callers import bearer
-from streams.doors.mcp.foreign_http import make_client
+from streams.doors.mcp import foreign_stdio
+from streams.doors.mcp.foreign_http import MOST_BYTES, make_client
 from streams.doors.mcp.foreign_stderr import ShowLine, stderr_lines
 from streams.errors import InfrastructureError, UsageError
 from streams.settings import PREFIX, environment_without
@@ -110,9 +112,20 @@ async def _connected(
     else:
         async with (
             stderr_lines(show) as errlog,
-            Client(stdio_client(target, errlog), mode="auto") as client,
+            Client(stdio_client(_bounded(target), errlog), mode="auto") as client,
         ):
             yield client
+
+
+def _bounded(target: StdioServerParameters) -> StdioServerParameters:
+    """Return the parameters that start the same server, of whose output so much is read.
+
+    Raises FileNotFoundError for a command that there is not.
+    """
+    if shutil.which(target.command) is None:
+        raise FileNotFoundError(f"there is no command {target.command!r}")
+    command, *arguments = foreign_stdio.command_of(MOST_BYTES, [target.command, *target.args])
+    return target.model_copy(update={"command": command, "args": arguments})
 
 
 async def _tools(client: Client) -> list[dict[str, Any]]:

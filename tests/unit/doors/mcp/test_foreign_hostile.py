@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -110,3 +112,20 @@ def test_an_endless_list_is_read_up_to_a_limit(
     monkeypatch.setattr(foreign_server, "MAX_TOOLS", 10)
     with served(tools=tools) as url:
         assert len(describe(url).tools) == (10 if tools else 0)
+
+
+def test_the_endless_output_of_a_command_is_read_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Check a line without an end, which the SDK would keep whole."""
+    monkeypatch.setattr(foreign_server, "MOST_BYTES", 1 << 20)
+    code = "import sys\nwhile sys.stdout.write('x' * 65_536): pass"
+    lines: list[str] = []
+    with pytest.raises(ServerUnreachable, match="closed"):
+        describe(shlex.join([sys.executable, "-c", code]), show=lines.append)
+    assert "the server sends more than 1048576 bytes" in lines
+
+
+def test_a_command_that_there_is_not_is_named() -> None:
+    with pytest.raises(ServerUnreachable, match="there is no command 'no-such-command'"):
+        describe("no-such-command --mcp")
