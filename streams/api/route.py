@@ -19,6 +19,7 @@ from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery
 from streams.settings.service import ServiceSettings
 from streams.views.parse import QueryParams
+from streams.views.positions import Position
 from streams.views.query_params import Parameter
 from streams.views.reads import ReadOnlyStore
 from streams.views.status import ViewStatus
@@ -42,12 +43,14 @@ class ProcessState(NamedTuple):
     view: the status of the view.  log: a reading of all offsets, which callers share.
     dead_letters: how many are stored and were not sent again, by topic without prefix.
     kafka_answers: whether a request to Kafka has a chance.
+    recent_fact: the fact at a position, None if it is not among the last that the view has read.
     """
 
     view: Callable[[], ViewStatus]
     log: Callable[[], LogState]
     dead_letters: Callable[[], Mapping[str, int]] = dict
     kafka_answers: Callable[[], bool] = lambda: True
+    recent_fact: Callable[[Position], Record | None] = lambda position: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ class Gateway:
             SharedState(self.log, self.settings.prefix),
             lambda: self.dead_letters.counts,
             lambda: self.broker.up,
+            self.view.recent_fact,
         )
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from streams.engine.records import Record
 from streams.views.positions import Position
 from streams.views.reads import ReadOnlyStore
 from streams.views.status import ViewStats, ViewStatus
@@ -22,6 +23,9 @@ class ViewProtocol(Protocol):
 
     def reader(self) -> AbstractContextManager[ReadOnlyStore]:
         """Open a snapshot.  Raises errors.ViewNotReady."""
+
+    def recent_fact(self, position: Position) -> Record | None:
+        """Return the fact at a position if it is among the last that were read; never blocks."""
 
     async def wait_async(self, position: Position, timeout_s: float) -> None:
         """Wait until readers see what was written with the verdict on the record at the position.

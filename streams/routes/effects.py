@@ -10,6 +10,7 @@ from streams.api.route import Call, Query, Route
 from streams.engine.records import Record, TopicPartition
 from streams.log.fetching import read_offsets
 from streams.log.records import PATIENCE_S, parse_number, read_record
+from streams.routes.log import process_of
 from streams.routes.records import ERRORS, RECORD, log_of, named_partition
 from streams.routes.verdicts import judgement_json
 from streams.view_store.rows import edges_caused_by
@@ -50,16 +51,25 @@ def _of_kind(call: Call, places: Sequence[Position], kind: TopicKind) -> list[st
 
 
 def _verdicts(call: Call, places: Sequence[Position]) -> Iterator[Judgement]:
-    """Yield the verdicts among facts, accepted ones too: these are read from the log."""
+    """Yield the verdicts among facts, accepted ones too."""
     for tp, group in groupby(places, lambda place: TopicPartition(place.topic, place.partition)):
         facts = FACTS.get(tp.topic.removeprefix(call.settings.prefix))
         if facts is None or not isinstance(facts.reading, FactReading):
             continue
-        offsets = [place.offset for place in group]
-        for record in read_offsets(log_of(call), tp, offsets, PATIENCE_S):
+        for record in _read_facts(call, tp, list(group)):
             judgement = _judgement(call, facts.protocol, facts.reading, record)
             if judgement is not None:
                 yield judgement
+
+
+def _read_facts(call: Call, tp: TopicPartition, places: Sequence[Position]) -> Iterator[Record]:
+    """Yield the records at places of one partition, from the log if any of them is not recent."""
+    find = process_of(call).recent_fact
+    recent = [record for place in places if (record := find(place)) is not None]
+    if len(recent) == len(places):
+        yield from recent
+    else:
+        yield from read_offsets(log_of(call), tp, [place.offset for place in places], PATIENCE_S)
 
 
 def _judgement(call: Call, protocol: str, reading: FactReading, record: Record) -> Judgement | None:

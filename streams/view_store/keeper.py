@@ -27,6 +27,7 @@ from streams.errors import (
 )
 from streams.view_store.end_offsets import EndOffsetPoller, Ends
 from streams.view_store.offset_waiters import OffsetWaiters
+from streams.view_store.recent_facts import RecentFacts
 from streams.view_store.row_waiters import RowWaiters
 from streams.view_store.view import View
 from streams.views.status import State, ViewStats
@@ -53,6 +54,7 @@ class ViewThread:
 
     serving: the view that queries may read, None while there is none.
     state: its name, the time when it began (ms since the epoch) and the reason.
+    facts: those that it has read last while it serves.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class ViewThread:
         self._next_tick = self._next_ids = 0.0
         self._stats_before = self.stats = ViewStats()
         self.serving: View | None = None
+        self.facts = RecentFacts()
         self.state: tuple[State, int, str | None] = ("starting", clock(), None)
 
     def lock(self) -> None:
@@ -184,6 +187,7 @@ class ViewThread:
             self._frozen = True
         self._reason = None
         view.at_once = SLICE
+        view.on_applied = self.facts.add
         self.serving = view
         self._waiters.attach(view)
         self.stats = self._current_stats(view)
@@ -191,6 +195,7 @@ class ViewThread:
 
     def _stop_serving(self, view: View) -> None:
         self.serving = None
+        self.facts.clear()
         self._waiters.attach(None)
         self._watch.follow(None)
         self._stats_before = self.stats = self._current_stats(view)

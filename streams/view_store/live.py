@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from streams.engine.log import Log
+from streams.engine.records import Record
 from streams.errors import HeadraceError, StoreFailed, ViewNotReady
 from streams.settings import Settings
 from streams.view_store.end_offsets import EndOffsetPoller
@@ -134,6 +135,10 @@ class LiveView:
         finally:
             if reads is not None:
                 reads.release()
+
+    def recent_fact(self, position: Position) -> Record | None:
+        """Return the fact at a position if it is among the last that were read; never blocks."""
+        return self._keeper.facts.find(position)
 
     def wait(self, position: Position, timeout_s: float) -> None:
         """Wait until readers see what was written with the verdict on a record.

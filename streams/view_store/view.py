@@ -28,6 +28,7 @@ from streams.views.changes import WriteBatch
 from streams.views.keys import key
 from streams.views.positions import Position, ViewBehind
 from streams.views.reads import StoredRows
+from topology.declarations import Topic
 
 _IDENTITY = key("", "identity")
 _AT_END = key("", "at end")
@@ -46,6 +47,7 @@ class View(StoredRows):
     at_once: maximum number of records per step.
     applied, batches, apply_s: records and batches applied, and the seconds this took.
     skipped: how many of the records only an intruder can have written.
+    on_applied: called with the topics by name and the records of a step, before its rows are there.
     on_written: called with the keys of the rows that a step has written. Other threads may read
     `positions` and `has_answer`; these never run ahead of the rows.
     """
@@ -66,6 +68,7 @@ class View(StoredRows):
         self.applied = self.batches = self.skipped = 0
         self.apply_s = 0.0
         self.on_written: Callable[[Collection[bytes]], None] = lambda keys: None
+        self.on_applied: Callable[[Mapping[str, Topic], Sequence[Record]], None] | None = None
         self._source = Source(log, prefix)
         self._inputs = InputEnds(log, prefix)
         self._store = _open(path)
@@ -120,6 +123,8 @@ class View(StoredRows):
         rows, readable = apply_records(self._source.topics, records, self._store, self._set_aside)
         answers = self._record_answers(readable, rows)
         new_positions = self._update_positions(rows)
+        if self.on_applied is not None:
+            self.on_applied(self._source.topics, readable)
         if rows:
             self._store.write(rows)
             self._answered.update(answers)

@@ -8,6 +8,7 @@ from typing import Any
 
 from streams.doors.mcp.door import Door
 from streams.doors.mcp.results import Json, ToolRefused, refused
+from streams.log.record_json import value_json
 from streams.routes.verdicts import judgement_json
 from streams.views.parse import parse_position
 from streams.views.service.effects import effects_of
@@ -54,15 +55,27 @@ async def read_facts(door: Door, positions: Iterable[str]) -> list[Json]:
         value = None
         if left > 0:
             try:
-                record = await read_record(door, place)
+                size, decoded = await _read_fact(door, place)
             except ToolRefused as exc:
                 if exc.body.get("rule") != TOO_LARGE:
                     raise
             else:
-                left -= record["size"]
-                value = record["value"] if left >= 0 else None
+                left -= size
+                value = decoded if left >= 0 else None
         facts.append({"position": door.short(place), "value": value})
     return facts
+
+
+async def _read_fact(door: Door, position: str) -> tuple[int, Any]:
+    """Return the size of a fact in bytes and its value, from the view if it has read it lately.
+
+    Raises ToolRefused.
+    """
+    recent = door.gateway.view.recent_fact(parse_position(position))
+    if recent is None:
+        record = await read_record(door, position)
+        return record["size"], record["value"]
+    return len(recent.value or b""), value_json(BY_NAME[door.short(recent.topic)], recent)
 
 
 async def read_effects(door: Door, position: str) -> Json:

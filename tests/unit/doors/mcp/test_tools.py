@@ -13,8 +13,9 @@ from mcp.client import Client
 
 from streams.doors.mcp import schemas as s
 from streams.doors.mcp.tools import BY_NAME, TOOLS
+from streams.engine.log import Pace
 from tests.unit.doors.mcp.bench import LEGACY, MODERN, Json, McpBench, mcp_bench
-from tests.unit.envelopes import IDEA_ID, ack, idea
+from tests.unit.envelopes import IDEA_ID, ack, idea, packet_id
 
 NODE = f"apc:packet:{IDEA_ID}"
 QUERY = BY_NAME["query"].returns
@@ -104,6 +105,26 @@ def test_an_envelope_of_another_shape_is_not_produced(bench: McpBench) -> None:
     assert body["status"] == 422
     assert body["errors"][0]["rule"] == body["rule"]
     assert "position" not in body
+
+
+def test_a_verdict_that_the_view_has_just_read_opens_no_reader(
+    bench: McpBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, paces = bench.bench.bench.log, list[Pace]()
+    open_reader = log.reader
+
+    def counted(positions: Any, pace: Pace = Pace.END) -> Any:
+        paces.append(pace)
+        return open_reader(positions, pace)
+
+    monkeypatch.setattr(log, "reader", counted)
+    body = answer(bench.call("send", topic="apc.packets", envelope=idea(20)), "send")
+    assert body["fact"]["value"]["packet_id"] == packet_id(20)
+    assert Pace.FEW not in paces
+    monkeypatch.setattr(bench.bench.view, "recent_fact", lambda position: None)
+    again = answer(bench.call("send", topic="apc.packets", envelope=idea(20)), "send")
+    assert (again["verdict"], again["fact"]["value"]["verdict"]) == ("duplicate", "duplicate")
+    assert Pace.FEW in paces
 
 
 def test_none_waits_for_nothing(bench: McpBench) -> None:
