@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from streams.policy.bundle import FORMAT, Policy, default_of
-from streams.policy.members import MEMBERS, Form
+from streams.policy.bundle import FORMAT, Policy, default_of, default_policy
+from streams.policy.members import MEMBERS, Form, Member
 from streams.policy.values import written_value
 from streams.settings.composed import Settings
 
@@ -32,12 +32,38 @@ def policy_toml(settings: Settings, policy: Policy, shows_all: bool = False) -> 
             value = str(getattr(settings, member.field).absolute())
         section, _, name = member.path.rpartition(".")
         sections.setdefault(section, []).append(f"{name} = {_value(value)}")
-    return "".join(f"{line}\n" for line in _lines(policy, sections))
+    return "".join(f"{line}\n" for line in _lines("bootstrap", policy, sections))
 
 
-def _lines(policy: Policy, sections: Mapping[str, list[str]]) -> Iterator[str]:
+def default_toml() -> str:
+    """Return a policy file of all defaults, with the meaning of each member above it.
+
+    A member without a default is a comment with no value.
+    """
+    sections: dict[str, list[str]] = {}
+    for member in MEMBERS.values():
+        value = default_of(member)
+        section, _, name = member.path.rpartition(".")
+        line = f"# {name} =" if value is None else f"{name} = {_value(value)}"
+        sections.setdefault(section, []).extend((_meaning(member), line))
+    return "".join(f"{line}\n" for line in _lines("default", default_policy(), sections))
+
+
+def _meaning(member: Member) -> str:
+    declaration = member.declaration
+    match member.form:
+        case Form.WHOLE | Form.DECIMAL:
+            allowed = f"{declaration.low} to {declaration.high}"
+        case Form.WORD:
+            allowed = ", ".join(declaration.choices)
+        case _:
+            allowed = member.form.value
+    return f"# {declaration.meaning}; {allowed}; {declaration.env}"
+
+
+def _lines(name: str, policy: Policy, sections: Mapping[str, list[str]]) -> Iterator[str]:
     yield f"format = {FORMAT}"
-    yield 'name = "bootstrap"'
+    yield f"name = {_value(name)}"
     yield f"version = {_value(policy.id)}"
     for section in sorted(sections):
         yield from ("", f"[{section}]", *sections[section])

@@ -14,7 +14,7 @@ from schemas.json_mapping.lookup import PLAIN, mapping_of
 from schemas.protocols import CORE_RECORDS, RECORDS, SPECS
 from schemas.sources import definitions
 from schemas.spec import Spec
-from streams.docs import policy_schema
+from streams.docs import policy_files
 from topology.protocols import DECLARED
 from topology.tables import ALL as TABLES
 from topology.topics import ALL as TOPICS
@@ -62,7 +62,7 @@ def test_the_committed_files_are_those_of_the_specs_and_of_policies_and_no_other
     exported = Counter(HERE / "json" / name for spec in SPECS for name in spec.export())
     assert Counter(derived_files().keys()) == exported + Counter([HERE / "catalogue.json"])
     committed = {path for path in (HERE / "json").rglob("*") if path.is_file()}
-    assert committed == {*exported, policy_schema.PATH}
+    assert committed == {*exported, policy_files.SCHEMA}
 
 
 def test_each_namespace_has_one_mapping_and_those_of_no_protocol_the_plain_one() -> None:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from streams import docs
 from streams.api import asyncapi
-from streams.docs import dashboard, policy_schema
+from streams.docs import dashboard, policy_files
 from streams.gateway import openapi
 from streams.gateway.live_tail import TailHub, router
 from streams.settings import Settings
@@ -26,7 +26,7 @@ def render() -> Texts:
         **{f"reference/{name}": text for name, text in docs.render().items()},
         **show_help(),
         "dashboard.json": dashboard.text(),
-        "policy/bundle.schema.json": policy_schema.text(),
+        "policy/bundle.schema.json": policy_files.schema_text(),
         "openapi.json": _indented(openapi.text(Settings(), app)),
         "openapi-with-tokens.json": _indented(openapi.text(safe, app)),
         "asyncapi.json": _indented(asyncapi.text(Settings())),

@@ -49,7 +49,7 @@ def test_a_page_that_was_changed_missing_or_unknown_is_named(tmp_path: Path) -> 
 def test_the_check_exits_with_1_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for kind in ("guides", "dashboard", "policy_schema"):
+    for kind in ("guides", "dashboard", "policy_files"):
         monkeypatch.setattr(f"streams.docs.__main__.{kind}.drift", list)
     monkeypatch.setattr("streams.docs.__main__.drift", lambda: ["topics.md"])
     result = CliRunner().invoke(main, ["--check"])

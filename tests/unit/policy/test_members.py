@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import replace
 from decimal import Decimal
@@ -12,8 +13,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from streams.docs import policy_schema as committed
-from streams.policy import policy_of, read
+from streams.docs import policy_files as committed
+from streams.policy import default_policy, policy_of, read
+from streams.policy.bundle import default_of
 from streams.policy.members import MEMBERS, OUTSIDE, Form, Member, path_of
 from streams.policy.schema import policy_schema
 from streams.settings import BY_FIELD, Settings
@@ -71,20 +73,35 @@ def test_the_schema_itself_is_valid() -> None:
     assert jsonschema_rs.meta.is_valid(policy_schema())
 
 
-def test_the_committed_schema_is_that_of_the_declarations() -> None:
+def test_the_committed_files_are_those_of_the_declarations() -> None:
     assert committed.drift() == [], "run: python -m streams.docs"
-    assert json.loads(committed.PATH.read_text(encoding="utf-8")) == policy_schema()
+    assert json.loads(committed.SCHEMA.read_text(encoding="utf-8")) == policy_schema()
 
 
-def test_a_schema_that_was_changed_or_is_missing_is_named_and_written_again(
+def test_the_committed_defaults_name_every_member_and_decide_as_no_file_does() -> None:
+    policy_read = read(committed.DEFAULT)
+    assert policy_read.policy == default_policy()
+    without = {m.path for m in MEMBERS.values() if default_of(m) is None}
+    assert policy_read.fields.keys() == {m.field for m in MEMBERS.values() if m.path not in without}
+    text = committed.DEFAULT.read_text(encoding="utf-8")
+    names = re.findall(r"^# (\w+) =$", text, re.MULTILINE)
+    assert sorted(names) == sorted(path.rpartition(".")[2] for path in without)
+    settings = re.findall(r"^# .+; (HEADRACE_\w+)$", text, re.MULTILINE)
+    assert sorted(settings) == sorted(m.declaration.env for m in MEMBERS.values())
+
+
+def test_a_file_that_was_changed_or_is_missing_is_named_and_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committed, "PATH", tmp_path / "policy" / "bundle.schema.json")
-    assert committed.drift() == ["bundle.schema.json"]
+    files = {tmp_path / path.name / path.name: text for path, text in committed.FILES.items()}
+    monkeypatch.setattr(committed, "FILES", files)
+    assert committed.drift() == ["bundle.schema.json", "default.toml"]
     committed.write()
     assert committed.drift() == []
-    committed.PATH.write_text("{}\n", encoding="utf-8")
-    assert committed.drift() == ["bundle.schema.json"]
+    for path in files:
+        path.write_text("{}\n", encoding="utf-8")
+        assert committed.drift() == [path.name]
+        committed.write()
 
 
 @pytest.mark.parametrize(
