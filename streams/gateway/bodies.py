@@ -1,4 +1,4 @@
-"""The memory of request bodies: what all of them take at once."""
+"""The memory of bodies, of requests and of large responses: what all of them take at once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from contextvars import ContextVar
 from streams.api.problems import problem
 from streams.api.route import Refused
 
+LARGE_BYTES = 1 << 20
+"""A response counts if it is larger."""
 VALUE_BYTES = 100
-"""What a value counts for, about the size of a small object and its place in a list."""
+"""What a value of a request counts for: about a small object and its place in a list."""
 
 
 class BodyMemory:
@@ -32,7 +34,7 @@ class BodyMemory:
 
 
 class _Share:
-    """The memory of one request's body.  size: bytes."""
+    """The memory of the bodies of one request and its response.  size: bytes."""
 
     def __init__(self, memory: BodyMemory) -> None:
         self.memory, self.size = memory, 0
@@ -50,5 +52,24 @@ def take_memory(size: int) -> None:
     if memory.used + size > memory.limit:
         detail = f"bodies of more than {memory.limit} bytes are being read; send again"
         raise Refused(problem(503, detail, "service_unavailable"))
-    memory.used += size
+    _take(share, size)
+
+
+def take_response_memory(size: int) -> None:
+    """Take memory until a large response is read.  Raises Refused (503) if there is none.
+
+    One that is alone is sent whatever its size, so that no limit withholds it for good.
+    """
+    share = _SHARE.get()
+    if share is None or size <= LARGE_BYTES:
+        return
+    memory = share.memory
+    if memory.used > share.size and memory.used + size > memory.limit:
+        detail = f"responses of more than {memory.limit} bytes wait for their readers; ask again"
+        raise Refused(problem(503, detail, "service_unavailable"))
+    _take(share, size)
+
+
+def _take(share: _Share, size: int) -> None:
+    share.memory.used += size
     share.size += size

@@ -12,6 +12,8 @@ BODY_S = 30.0
 WRITE_S = 30.0
 WRITE_BYTES = 1 << 16
 """How long the client may take to read so much of a response, by default."""
+PART_BYTES = 1 << 18
+"""A larger response is sent in such parts, each once the client has read of those before."""
 KEEP_ALIVE_S = 75
 STOP_S = 15
 """How long requests in flight may take once the gateway stops."""

@@ -18,10 +18,11 @@ from streams.api.problems import error_response, no_route, problem
 from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway import registry
+from streams.gateway.bodies import take_response_memory
 from streams.gateway.context import Gateway
 from streams.gateway.guard import Guard, answers_by_stream
 from streams.gateway.http_response import make_response
-from streams.gateway.limits import MAX_HEAD
+from streams.gateway.limits import MAX_HEAD, PART_BYTES
 from streams.gateway.paths import Paths, RouteMatch
 from streams.gateway.request_ids import HEADER, REQUEST_IDS, RequestIds, read_request_ids
 from streams.routes.table import ROUTES, parameters_of
@@ -81,6 +82,8 @@ class GatewayMiddleware:
                 recorder.principal = None if caller is None else caller.principal
                 recorder.route = match.template
                 response = await _call_endpoint(scope, receive, match)
+                if scope["method"] == "GET" and not match.exempt:  # a write is done by now
+                    take_response_memory(len(getattr(response, "body", b"")))
                 await response(scope, receive, recorder.send)
         except (Unauthenticated, Forbidden) as exc:
             await make_response(error_response(exc))(scope, receive, recorder.send)
@@ -95,7 +98,7 @@ class GatewayMiddleware:
 
     @contextmanager
     def _occupy_slot(self, scope: Scope, match: RouteMatch) -> Iterator[None]:
-        """Count an admitted request, and the memory of its body, until it is answered.
+        """Count an admitted request, and the memory of its bodies, until it is answered.
 
         A refused one has no slot, so that clients without a token cannot take them all.
         """
@@ -163,7 +166,22 @@ class ResponseRecorder:
             message = {**message, "headers": [*headers, named, *more]}
         elif message["type"] == "http.response.body":
             self.sent_bytes += len(message.get("body", b""))
+            message = await self._send_parts(message)
         await self._send(message)
+
+    async def _send_parts(self, message: Message) -> Message:
+        """Send a large body but for its last part, which is returned.
+
+        The server takes the next part once the client has read of the last: until then a response
+        keeps its slot and its memory.
+        """
+        body = message.get("body", b"")
+        start = 0
+        while len(body) - start > PART_BYTES:
+            part = bytes(body[start : start + PART_BYTES])
+            await self._send({"type": message["type"], "body": part, "more_body": True})
+            start += PART_BYTES
+        return {**message, "body": bytes(body[start:])} if start else message
 
     def _api_headers(self, message: Message) -> list[tuple[bytes, bytes]]:
         """Return the headers of a response to a browser's program, too, which must not guess."""

@@ -155,7 +155,8 @@ class ServiceSettings:
     gateway_bodies_mib: int = number(
         "GATEWAY_BODIES_MIB",
         256,
-        "MiB of bodies in memory at once; each JSON value in them counts for 100 bytes more",
+        "MiB of bodies in memory at once, those of responses above 1 MiB too; each JSON value in a"
+        " request counts for 100 bytes more",
         1,
         1 << 20,
     )

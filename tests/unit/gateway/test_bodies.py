@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.types import Message, Scope
 
 from streams.api.json_values import bound_values, count_values
+from streams.engine.records import Output, position
 from streams.gateway.bodies import VALUE_BYTES
+from streams.gateway.limits import PART_BYTES
 from streams.settings import Settings
 from tests.unit.gateway.bench import GatewayBench
+from topology.apc import APC_PACKETS
 
 Json = dict[str, Any]
 BOMB = b"[" + b"{}," * 200_000 + b"{}]"
@@ -89,6 +95,70 @@ def test_bodies_share_a_bound_of_memory(tmp_path: Path) -> None:
         for _ in range(3):
             response = gateway.ask("POST", "/v1/apc/packets", json=[0] * 900)
             assert response.status_code == 422, "what was taken is given back"
+
+
+def test_large_responses_share_the_bound_until_they_are_read(tmp_path: Path) -> None:
+    """Check a client that reads one part and waits: others are refused, and small ones are not."""
+    with GatewayBench(tmp_path, gateway_bodies_mib=3) as gateway:
+        large, small = (
+            position(gateway.bench.log.append([Output(APC_PACKETS.name, b"k", bytes(size))])[0])
+            for size in (1_500_000, 1000)
+        )
+        path = f"/v1/records/{large}"
+        whole = gateway.ask("GET", path)
+        assert whole.status_code == 200
+        messages: list[Message] = []
+
+        async def run() -> list[int]:
+            is_sending, is_read = asyncio.Event(), asyncio.Event()
+
+            async def send(message: Message) -> None:
+                messages.append(message)
+                if "body" in message and not is_sending.is_set():
+                    is_sending.set()
+                    await is_read.wait()
+
+            transport = httpx.ASGITransport(gateway.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                slow = asyncio.create_task(gateway.app(scope_of(path), _no_body, send))
+                await is_sending.wait()
+                others = (path, f"/v1/records/{small}")
+                statuses = [(await http.get(each)).status_code for each in others]
+                is_read.set()
+                await slow
+                return [*statuses, (await http.get(path)).status_code]
+
+        assert asyncio.run(run()) == [503, 200, 200]
+        parts = [message["body"] for message in messages if "body" in message]
+        assert b"".join(parts) == whole.content
+        assert max(map(len, parts)) <= PART_BYTES < len(whole.content)
+
+
+def test_a_response_above_the_bound_is_sent_when_it_is_alone(tmp_path: Path) -> None:
+    with GatewayBench(tmp_path, gateway_bodies_mib=1) as gateway:
+        (record,) = gateway.bench.log.append([Output(APC_PACKETS.name, b"k", bytes(1_500_000))])
+        assert gateway.get(f"/v1/records/{position(record)}")["size"] == 1_500_000
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def scope_of(path: str) -> Scope:
+    """Return the ASGI scope of a GET."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+    }
 
 
 def test_the_defaults() -> None:
