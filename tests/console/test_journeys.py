@@ -218,6 +218,25 @@ def test_single_keys_can_be_switched_off(office: Office, page: Page) -> None:
     watch.require_clean()
 
 
+_FIND_AS_SOON_AS_NO_DIALOG_IS_OPEN = """() => new MutationObserver((_, observer) => {
+  if (document.querySelector("dialog")) return;
+  observer.disconnect();
+  document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true }));
+}).observe(document.body, { childList: true, subtree: true })"""
+
+
+@pytest.mark.slow
+def test_a_key_counts_as_soon_as_a_dialog_is_closed(office: Office, page: Page) -> None:
+    """Press it before the next frame, which a busy machine paints late."""
+    watch = office.sign_in(page, Role.READER)
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Help").wait_for()
+    page.evaluate(_FIND_AS_SOON_AS_NO_DIALOG_IS_OPEN)
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog", name="Find").wait_for()
+    watch.require_clean()
+
+
 @pytest.mark.slow
 def test_a_reader_sends_nothing_again(
     office: Office, page: Page, monkeypatch: pytest.MonkeyPatch

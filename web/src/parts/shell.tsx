@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { spoken } from "../state/announce";
 import { isLocal, now, switchClock, writeTime } from "../state/clock";
@@ -20,11 +20,16 @@ const THEME_ICONS: Record<string, IconName> = { system: "system", light: "sun", 
 
 type Dialog = "find" | "help";
 
-/** Open a dialog or a page by keys, while no dialog is open. */
+/**
+ * Open a dialog or a page by keys, while no dialog is open.
+ *
+ * The listener changes with the page, before a further key can be pressed: an effect after painting
+ * would lose the first keys after a dialog.
+ */
 function useKeys(dialog: Dialog | undefined, open: (dialog: Dialog) => void): void {
   const { route } = useLocation();
   const last = useRef("");
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const single = hasShortcuts.value && !takesText(event.target);
       const action = readKey(event, last.current, single);
