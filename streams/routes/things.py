@@ -17,11 +17,12 @@ from streams.routes import thing_kinds, traces
 from streams.routes.thing_principals import read_principals
 from streams.routes.thing_records import ThingRecords
 from streams.view_store.graph.index import Direction, steps
+from streams.view_store.graph.until import EdgesUntil
 from streams.views.keys import key, number_at_end
 from streams.views.pages import Entries, page
 from streams.views.parse import QueryError
 from streams.views.query_params import CURSOR, SESSION_ID
-from streams.views.reads import ReadOnlyStore
+from streams.views.reads import ReadOnlyStore, RowReader
 from topology.lineage import kind_of
 
 Json = dict[str, Any]
@@ -84,7 +85,9 @@ def _find(view: ReadOnlyStore, node: str, session_id: str | None) -> tuple[Thing
 
 
 def _json(call: Call, item: Thing) -> Json:
-    view, records = call.view, ThingRecords(call.view, call.settings.prefix, item)
+    records = ThingRecords(call.view, call.settings.prefix, item)
+    is_past = call.params.text("as_of") is not None
+    edges: RowReader = EdgesUntil(call.view, call.now) if is_past else call.view
     listed = _page_of_steps(call, item)
     steps = [(n, records.with_fact(step)) for n, step in listed["items"]]
     verdicts = [records.with_fact(verdict) for verdict in item.verdicts()[-MOST_STEPS:]]
@@ -101,7 +104,7 @@ def _json(call: Call, item: Thing) -> Json:
         "terminal": item.terminal,
         "machine": item.machine,
         "session_id": item.session_id,
-        "trace": item.trace or trace_of(view, item.node),
+        "trace": item.trace or trace_of(call.view, item.node),
         "agents": [agent._asdict() for agent in item.agents],
         **{name: iso_or_none(getattr(item, name)) for name in _TIMES},
         "api": item.api,
@@ -109,7 +112,7 @@ def _json(call: Call, item: Thing) -> Json:
         "next": listed["next"],
         "verdicts": [_with_time(verdict) for verdict in reversed(verdicts)],
         "records": [_with_time(record) for record in records.of(step for _, step in steps)],
-        "links": [link._asdict() for link in islice(links_of(view, item.node), MOST_LINKS)],
+        "links": [link._asdict() for link in islice(links_of(edges, item.node), MOST_LINKS)],
         "details": item.details(),
     }
 
@@ -141,7 +144,7 @@ def _with_time(row: Any) -> Json:
     return members
 
 
-def links_of(view: ReadOnlyStore, node: str) -> Iterator[Link]:
+def links_of(view: RowReader, node: str) -> Iterator[Link]:
     """Yield the edges of a node: first those to what it came of."""
     ways = ((Direction.ANCESTORS, "out"), (Direction.DESCENDANTS, "in"))
     return chain.from_iterable(

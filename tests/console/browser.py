@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+from streams.gateway.openapi.__main__ import render
 
 FLAGS = (
     "--no-sandbox",
@@ -42,14 +47,37 @@ def chromium(path: str) -> Iterator[Browser]:
             browser.close()
 
 
+@cache
+def _documented() -> re.Pattern[str]:
+    """Return what a request of the OpenAPI document looks like, as `GET /v1/overview`."""
+    forms = [
+        f"{method.upper()} {re.sub(r'{[^}]+}', '[^/]+', path)}"
+        for path, operations in json.loads(render())["paths"].items()
+        for method in operations
+    ]
+    return re.compile("|".join(forms))
+
+
+def is_documented(method: str, path: str) -> bool:
+    """Return whether a request is for a file of the console, or one of the OpenAPI document."""
+    if method == "GET" and path.startswith("/console/"):
+        return True
+    return _documented().fullmatch(f"{method} {path}") is not None
+
+
 class Watch:
-    """The messages of a page's console, its uncaught errors, and its requests to other origins."""
+    """The messages of a page's console, its uncaught errors, and its requests.
+
+    foreign: the addresses of requests to other origins.
+    undocumented: requests that the OpenAPI document does not have.
+    """
 
     def __init__(self, page: Page, url: str) -> None:
         self._page = page
         self._origin = urlsplit(url).netloc
         self.messages: list[str] = []
         self.foreign: list[str] = []
+        self.undocumented: list[str] = []
         page.add_init_script(_LISTEN)
         page.on("console", self._add_message)
         page.on("pageerror", lambda error: self.messages.append(str(error)))
@@ -60,8 +88,13 @@ class Watch:
             self.messages.append(message.text)
 
     def _add_request(self, request: Request) -> None:
-        if urlsplit(request.url).netloc != self._origin and not request.url.startswith("data:"):
+        if request.url.startswith("data:"):
+            return
+        url = urlsplit(request.url)
+        if url.netloc != self._origin:
             self.foreign.append(request.url)
+        elif not is_documented(request.method, url.path):
+            self.undocumented.append(f"{request.method} {url.path}")
 
     def read_violations(self) -> list[str]:
         """Return the violations of the page's security policy, as the browser reports them."""
@@ -73,3 +106,4 @@ class Watch:
         assert self.read_violations() == []
         assert self.messages == []
         assert self.foreign == []
+        assert self.undocumented == []

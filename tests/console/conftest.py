@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.console.browser import chromium, find_chromium
+from tests.console.demo import ToldDemo, told_demo
 
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -30,3 +31,9 @@ def page(browser: Browser) -> Iterator[Page]:
     context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToldDemo]:
+    with told_demo(tmp_path_factory.mktemp("demo")) as running:
+        yield running

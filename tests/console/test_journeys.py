@@ -279,3 +279,33 @@ def test_an_operator_sends_a_letter_again(
     (redriven,) = office.ask("/v1/audit")["redrives"]
     assert redriven["reason"] == "the fault is mended"
     watch.require_clean()
+
+
+@pytest.mark.slow
+def test_a_letter_is_sent_again_by_keyboard_alone(
+    office: Office, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.fail(idea(9, trace__session_id=SESSION), monkeypatch)
+    watch = office.sign_in(page, Role.OPERATOR)
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_selector("main[data-page=dead-letters]")
+    choice = page.locator("[data-row]").first.get_by_role("checkbox")
+    tab_to(page, choice)
+    page.keyboard.press("Space")
+    expect(choice).to_be_checked()
+    position = page.locator("[data-row]").first.get_attribute("data-key")
+    tab_to(page, page.get_by_label("Reason"))
+    page.keyboard.type("by keyboard")
+    tab_to(page, page.get_by_role("button", name="Dry run"))
+    page.keyboard.press("Enter")
+    page.locator(".redrive [data-verdict=accepted]").wait_for()
+    tab_to(page, page.get_by_role("button", name="Redrive"))
+    page.keyboard.press("Enter")
+    sent = page.locator(f'.redrive [data-key="{position}"]').get_by_role("link").nth(1)
+    expect(sent).to_contain_text("apc.packets/")
+    wait_for(
+        lambda: "by keyboard" in [each["reason"] for each in office.ask("/v1/audit")["redrives"]],
+        "the audit has the redrive and its reason",
+    )
+    watch.require_clean()

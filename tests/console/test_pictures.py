@@ -1,40 +1,26 @@
-"""Tests of pages with the demo's data; `make console-pictures` takes their pictures anew.
-
-They show the story of `headrace demo`, told over a system in memory at a fixed time.
-"""
+"""Tests of pages with the demo's data; `make console-pictures` takes their pictures anew."""
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-from urllib.parse import quote
+from typing import Literal, NamedTuple
 
-import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from streams.demo import DemoContext, tell
-from streams.gateway.app import create_app
-from streams.gateway.live_tail import TailHub
 from tests.console.conftest import PATIENCE_MS
+from tests.console.demo import SESSION, ToldDemo, settle
 from tests.console.test_pages import AXE
-from tests.unit.cli.door import BenchDoor
-from tests.unit.gateway.bench import GatewayBench
-from tests.unit.gateway.test_connections import serving
-from tests.unit.views.bench import Bench
 
-SESSION, RULE = "demo-00000001", "min_generation"
 FOLDER = Path(__file__).parents[2] / "docs" / "console"
 MOST_BYTES = 150_000
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 COLOURS = 128
-PAUSE_MS = 100
 
 
 class Picture(NamedTuple):
@@ -70,63 +56,6 @@ AUDITED = (
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-class PassingDoor(BenchDoor):
-    """A door to a system whose time passes while the demo waits."""
-
-    def __init__(self, bench: Bench) -> None:
-        super().__init__(bench)
-        self._clock = bench
-
-    def pause(self) -> None:
-        self._clock.now += PAUSE_MS
-        super().pause()
-
-
-class ToldDemo(NamedTuple):
-    """A gateway over a system to which the demo was told.  now: its time, ms since the epoch."""
-
-    url: str
-    now: int
-
-    def find_words(self) -> dict[str, str]:
-        """Return the node of a packet that was refused, and the trace that has all protocols."""
-        verdicts = self._ask(f"/v1/verdicts?protocol=apc&rule={RULE}&fresh=true")
-        run = self._ask(f"/v1/summit/runs/audit-{SESSION}")
-        node = quote(verdicts["items"][0]["node"], safe="")
-        return {"refused": node, "trace": run["traceId"]}
-
-    def _ask(self, path: str) -> Any:
-        return httpx.get(f"{self.url}{path}", timeout=60).raise_for_status().json()
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToldDemo]:
-    with GatewayBench(tmp_path_factory.mktemp("pictures")) as gateway:
-        bench = gateway.bench
-        door = PassingDoor(bench)
-        ctx = DemoContext(
-            door, bench.log, bench.settings, print, SESSION, agent=door.agent, example=door.example
-        )
-        tell(ctx)
-        hub = TailHub(bench.log, gateway.settings)
-        app = create_app(
-            gateway.settings, bench.log, gateway.view, clock=lambda: bench.now, hub=hub
-        )
-        with serving(100, app, lifespan="on") as port:
-            yield ToldDemo(f"http://127.0.0.1:{port}", bench.now)
-            hub.drain()
-
-
-def settle(page: Page) -> None:
-    """Wait until a page has its data; the stream of a tail never ends."""
-    page.wait_for_selector("html[data-ready=true]", state="attached")
-    if page.locator("main[data-page=live]").count() == 0:
-        page.wait_for_load_state("networkidle")
-    else:
-        page.locator("[data-tail][data-state=live]").wait_for()
-        page.locator("[data-row]").first.wait_for()
-
-
 def take(page: Page, demo: ToldDemo, picture: Picture) -> bytes:
     """Return a picture as PNG, with as few colours as a page of text needs."""
     page.clock.set_fixed_time(demo.now / 1000)
@@ -157,7 +86,17 @@ def test_a_page_with_data_is_accessible(path: str, demo: ToldDemo, browser: Brow
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path", ["verdicts", "spread?tab=arbitration", "dead-letters", "apc?tab=packets"]
+    "path",
+    [
+        "verdicts",
+        "agents",
+        "sap",
+        "asap",
+        "spread?tab=arbitration",
+        "dead-letters",
+        "apc?tab=packets",
+        "traces/{trace}",
+    ],
 )
 def test_a_table_of_1280_px_has_no_column_out_of_sight(
     path: str, demo: ToldDemo, browser: Browser
@@ -166,7 +105,7 @@ def test_a_table_of_1280_px_has_no_column_out_of_sight(
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.clock.set_fixed_time(demo.now / 1000)
-    page.goto(f"{demo.url}/console/{path}")
+    page.goto(f"{demo.url}/console/{path.format(**demo.find_words())}")
     settle(page)
     page.locator("[data-row]").first.wait_for()
     assert (

@@ -162,6 +162,7 @@ describe("copied text", () => {
   it("is quoted for a shell", () => {
     expect(quote("apc:packet:1")).toBe("apc:packet:1");
     expect(quote("it's")).toBe("'it'\\''s'");
+    expect(quote("é' \u001b[2J\u202e😀")).toBe("$'\\u00e9\\u0027 \\u001b[2J\\u202e\\U0001f600'");
   });
 
   it("of JSON parses, with controls as escapes", () => {

@@ -122,8 +122,21 @@ def test_a_step_is_what_one_record_did_and_names_its_verdict(stories: dict[str, 
     assert (last["event"], last["to"]) == ("retraction_packet_received", "RETRACTED")
     assert thing["ended_at"] == last["at"]
     assert {record["role"] for record in thing["records"]} == {"command", "fact", "inbox"}
-    links = {(each["relation"], each["direction"]) for each in thing["links"]}
-    assert {("same_trace", "out"), ("retracts", "in"), ("child_of", "in")} <= links
+    assert {("same_trace", "out"), ("retracts", "in"), ("child_of", "in")} <= list_links(thing)
+
+
+def list_links(thing: Json) -> set[tuple[str, str]]:
+    return {(each["relation"], each["direction"]) for each in thing["links"]}
+
+
+def test_links_of_the_past_are_those_until_then(stories: dict[str, Story]) -> None:
+    """Look at a packet before it was retracted: what retracts it is not linked yet."""
+    _, thing = stories["lineage-graph"].thing(PACKET)
+    (first, _) = thing["steps"]
+    _, past = stories["lineage-graph"].thing(PACKET, f"?as_of={quote(first['fact'], safe='')}")
+    assert ("retracts", "in") in list_links(thing)
+    assert ("retracts", "in") not in list_links(past)
+    assert ("same_trace", "out") in list_links(past)
 
 
 def test_the_newest_verdict_on_an_expired_packet_is_its_expiry(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { streamAddress } from "../api/stream";
+import { quote } from "../parts/copy";
 import { FilterBar } from "../parts/filters";
 import { Icon } from "../parts/icons";
 import { Page } from "../parts/page";
@@ -71,7 +72,7 @@ export default function LivePage() {
   useEffect(() => noteAnswer(), []);
   const command = [
     "headrace tail rtes",
-    ...only(query["session_id"]).map((id) => `--session ${id}`),
+    ...only(query["session_id"]).map((id) => `--session ${quote(id)}`),
   ];
   return (
     <Page

@@ -3,6 +3,7 @@ import { useApi } from "../api/use_api";
 import { Attention } from "../parts/attention";
 import { Bars } from "../parts/bars";
 import { Verdict } from "../parts/chip";
+import { quote } from "../parts/copy";
 import { NodeLink } from "../parts/link";
 import { OpenWork } from "../parts/open_work";
 import { Page } from "../parts/page";
@@ -43,7 +44,7 @@ export default function OverviewPage() {
       stale={isStale(overview)}
       source={{
         path: `/v1/overview?window=${window}`,
-        command: `headrace overview --window ${window}`,
+        command: `headrace overview --window ${quote(window)}`,
       }}
     >
       <Loaded query={overview}>{(data) => <Content data={data} />}</Loaded>

@@ -1,6 +1,7 @@
 import { api } from "../api/client";
 import { useApi } from "../api/use_api";
 import { Verdict } from "../parts/chip";
+import { quote } from "../parts/copy";
 import { Json } from "../parts/json";
 import { NodeLink, PositionLink } from "../parts/link";
 import { Page } from "../parts/page";
@@ -30,7 +31,7 @@ export default function RecordPage({ topic, partition, offset }: Props) {
       name="record"
       title={`Record ${position}`}
       stale={isStale(record)}
-      source={{ path: `/v1/records/${position}`, command: `headrace show ${position}` }}
+      source={{ path: `/v1/records/${position}`, command: `headrace show ${quote(position)}` }}
     >
       <nav class="steps" aria-label="Records beside it">
         {at > 0 && <a href={recordAddress(`${topic}/${partition}/${at - 1}`)}>Previous</a>}

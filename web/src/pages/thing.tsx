@@ -5,6 +5,7 @@ import { AsOf } from "../parts/as_of";
 import { CacheChain } from "../parts/cache_chain";
 import { State } from "../parts/chip";
 import { Compare } from "../parts/compare";
+import { quote } from "../parts/copy";
 import { Envelope } from "../parts/envelope";
 import { NodeLink } from "../parts/link";
 import { MachineTab } from "../parts/machine";
@@ -58,7 +59,8 @@ export default function ThingPage({ node }: { node: string }) {
 }
 
 function command(node: string, asOf: string | undefined): string {
-  return asOf ? `headrace show ${node} --as-of ${asOf}` : `headrace show ${node}`;
+  const show = `headrace show ${quote(node)}`;
+  return asOf ? `${show} --as-of ${quote(asOf)}` : show;
 }
 
 interface ContentProps {
@@ -93,7 +95,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
             name: "related",
             label: "Related",
             count: thing.links.length,
-            render: () => <Related thing={thing} asOf={asOf} />,
+            render: () => <Related thing={thing} />,
           },
         ]}
       />

@@ -84,7 +84,7 @@ function listColumns(span: Span | null): readonly Column<Branch>[] {
     {
       label: "thing",
       cell: ({ thing, depth }) => (
-        <span style={{ paddingInlineStart: `${Math.min(depth, DEEPEST) * 16}px` }}>
+        <span class="branch" style={{ paddingInlineStart: `${Math.min(depth, DEEPEST) * 16}px` }}>
           {depth > 0 && (
             <span class="muted" aria-hidden="true">
               └{" "}

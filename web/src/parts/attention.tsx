@@ -2,7 +2,7 @@ import { api, type Schemas } from "../api/client";
 import { useApi } from "../api/use_api";
 import { writeSpan } from "../state/clock";
 import { address, thingAddress } from "../state/url";
-import { plain } from "./text";
+import { Text } from "./text";
 
 type Overview = Schemas["Overview"];
 type Audit = Schemas["Audit"];
@@ -81,7 +81,9 @@ export function Attention({ data }: { data: Overview }) {
       {matters.length === 0 && <li class="empty">Nothing.</li>}
       {matters.map((each) => (
         <li key={each.key}>
-          <a href={each.href}>{plain(each.text)}</a>
+          <a href={each.href}>
+            <Text value={each.text} />
+          </a>
         </li>
       ))}
     </ul>

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
+import { splitText } from "./escape";
 import { Icon } from "./icons";
+import { plain } from "./text";
 
 /** Where the data of a page comes from: the path of its route, and a command for the same. */
 export interface Source {
@@ -7,8 +9,19 @@ export interface Source {
   command: string;
 }
 
-/** Quote an argument for a POSIX shell. */
+function escapeLetter(letter: string): string {
+  const code = letter.codePointAt(0) ?? 0;
+  return code > 0xffff
+    ? `\\U${code.toString(16).padStart(8, "0")}`
+    : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** Quote an argument for a shell.  What would act on a terminal is written as `\uXXXX` of bash. */
 export function quote(argument: string): string {
+  if (splitText(argument, true).some(({ mark }) => mark)) {
+    const escaped = argument.replaceAll(/[^ -~]|['\\]/gu, escapeLetter);
+    return `$'${escaped}'`;
+  }
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }
 
@@ -21,7 +34,7 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
     window.setTimeout(() => setDone(false), 2000);
   };
   return (
-    <button type="button" class="quiet" onClick={copy} title={text()}>
+    <button type="button" class="quiet" onClick={copy} title={plain(text())}>
       {done ? "copied" : label}
     </button>
   );

@@ -1,5 +1,6 @@
 import { api, type Schemas } from "../api/client";
 import { useApi } from "../api/use_api";
+import { isShownTopic } from "../protocols/kinds";
 import { splitPosition } from "../state/url";
 import { Json } from "./json";
 import { PositionLink } from "./link";
@@ -8,12 +9,15 @@ import { Time } from "./time";
 
 type Thing = Schemas["Thing"];
 
-/** The raw record that began a thing, and what the protocol's own route says of the thing. */
+/** The raw record that began a thing, or the first that may be shown, and what the protocol's own route says of the thing. */
 export function Envelope({ thing }: { thing: Thing }) {
-  const first = thing.records.find((each) => each.role === "command") ?? thing.records[0];
+  const records = thing.records.filter(({ position }) =>
+    isShownTopic(splitPosition(position).topic),
+  );
+  const first = records.find((each) => each.role === "command") ?? records[0];
   return (
     <>
-      {first ? <RawRecord position={first.position} /> : <Empty>No record is known.</Empty>}
+      {first ? <RawRecord position={first.position} /> : <Empty>No record of it is shown.</Empty>}
       <h2>Records</h2>
       <ul class="lines">
         {thing.records.map((each) => (

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Problem } from "../api/client";
 import { useUrl } from "../state/url";
 import { Icon } from "./icons";
-import { Text } from "./text";
+import { plain, Text } from "./text";
 
 /** A filter of a list: a parameter of its route. */
 export interface Filter {
@@ -26,17 +26,13 @@ export function FilterBar({ filters, problem, withText = true }: Props) {
   return (
     <search class="filters">
       {active.map((filter) => (
-        <span class={problem?.path === filter.name ? "chip refused" : "chip"} key={filter.name}>
-          <span class="muted">{filter.label}</span> <Text value={query[filter.name] ?? ""} code />
-          <button
-            type="button"
-            class="bare"
-            aria-label={`Clear ${filter.label}`}
-            onClick={() => change({ [filter.name]: undefined })}
-          >
-            <Icon name="close" />
-          </button>
-        </span>
+        <FilterChip
+          filter={filter}
+          value={query[filter.name] ?? ""}
+          refusal={problem?.path === filter.name ? problem : undefined}
+          key={filter.name}
+          onClear={() => change({ [filter.name]: undefined })}
+        />
       ))}
       {filters
         .filter((each) => !query[each.name])
@@ -58,6 +54,30 @@ export function FilterBar({ filters, problem, withText = true }: Props) {
         />
       )}
     </search>
+  );
+}
+
+interface ChipProps {
+  filter: Filter;
+  value: string;
+  /** What the API says of the value where it refuses it. */
+  refusal: Problem | undefined;
+  onClear: () => void;
+}
+
+function FilterChip({ filter, value, refusal, onClear }: ChipProps) {
+  return (
+    <span class={refusal ? "chip refused" : "chip"} data-filter={filter.name}>
+      <span class="muted">{filter.label}</span> <Text value={value} code />
+      {refusal && (
+        <strong title={plain(refusal.detail)}>
+          <Text value={refusal.code} code />
+        </strong>
+      )}
+      <button type="button" class="bare" aria-label={`Clear ${filter.label}`} onClick={onClear}>
+        <Icon name="close" />
+      </button>
+    </span>
   );
 }
 

@@ -6,6 +6,7 @@ import { type Direction, stepFrom } from "../graph/steps";
 import { centre, fitView, isSeen, pan, reveal, type Size, type View, zoom } from "../graph/view";
 import { elementId, GraphNodeView, LABELLED, nameNode } from "./graph_node";
 import { Icon } from "./icons";
+import { plain } from "./text";
 
 const FACTOR = 1.25;
 const STEP = 80;
@@ -128,7 +129,7 @@ export function Graph({ start, graph, total, folded, onOpen }: Props) {
     event.preventDefault();
   };
   const seen = [...layout.places.values()].filter((place) => isSeen(view, place, size));
-  const label = `Lineage of ${start}: ${graph.nodes.length} nodes. Arrows follow edges, Enter opens.`;
+  const label = `Lineage of ${plain(start)}: ${graph.nodes.length} nodes. Arrows follow edges, Enter opens.`;
   return (
     <div class="graph">
       <div class="zoom">
@@ -204,7 +205,7 @@ export function Graph({ start, graph, total, folded, onOpen }: Props) {
         ))}
       </p>
       <p class="muted">
-        {nameNode(layout.places.get(focused)?.node ?? { ...EMPTY_NODE, id: start })}
+        <bdi>{nameNode(layout.places.get(focused)?.node ?? { ...EMPTY_NODE, id: start })}</bdi>
       </p>
     </div>
   );

@@ -31,7 +31,9 @@ export function Page({ name, title, beside, source, stale, asOf, children }: Pro
       data-as-of={asOf}
     >
       <header class="heading">
-        <h1>{plain(title)}</h1>
+        <h1>
+          <bdi>{plain(title)}</bdi>
+        </h1>
         {beside}
         <span class="space" />
         {source && <SaveView title={title} />}

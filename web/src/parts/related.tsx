@@ -17,13 +17,10 @@ export function groupLinks(links: readonly Link[]): Map<string, Link[]> {
 }
 
 /** The lineage links of a thing, by relation. */
-export function Related({ thing, asOf }: { thing: Thing; asOf: string | undefined }) {
+export function Related({ thing }: { thing: Thing }) {
   if (thing.links.length === 0) return <Empty>Nothing is linked to it.</Empty>;
   return (
     <>
-      {asOf !== undefined && (
-        <p class="muted">Links are those of now. The lineage shows them as of a time.</p>
-      )}
       {[...groupLinks(thing.links)].map(([name, links]) => (
         <section key={name}>
           <h2>{name}</h2>

@@ -25,6 +25,11 @@ export function ErrorBox({ problem, retry }: { problem: Problem; retry?: () => v
         <strong>
           <Text value={problem.code} code />
         </strong>{" "}
+        {problem.path && (
+          <>
+            <Text value={problem.path} code />:{" "}
+          </>
+        )}
         <Text value={problem.detail} />
       </p>
       {advice && <p class="muted">{advice}</p>}

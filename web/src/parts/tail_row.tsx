@@ -78,7 +78,11 @@ function renderBody(row: Exclude<Row, { kind: "gap" }>): ComponentChildren {
     case "escalation":
       return (
         <Body who={<TaskLink task={row.task} />} sign="▲" outcome={<Text value={row.outcome} />}>
-          {row.agent !== undefined && `${row.agent}, turn ${row.turn}: `}
+          {row.agent !== undefined && (
+            <>
+              <Text value={row.agent} code />, turn {row.turn}:{" "}
+            </>
+          )}
           <Text value={row.rules.join(", ")} code />
         </Body>
       );

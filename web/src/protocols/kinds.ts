@@ -13,6 +13,22 @@ export const KINDS_WITH_AS_OF: ReadonlySet<string> = new Set([
   "summit:run",
 ]);
 
+/** The topics whose records nobody is shown, without their prefix. */
+const HIDDEN_TOPICS = [
+  "apc.transfers",
+  "asap.links",
+  "headrace.changelog",
+  "rtes.raw",
+  "saop.task-signals",
+  "sap.learning-signals",
+  "sap.lookups",
+  "summit.auto-calls",
+];
+
+/** Whether the records of a topic may be shown.  topic: with its prefix. */
+export const isShownTopic = (topic: string): boolean =>
+  !HIDDEN_TOPICS.some((name) => topic.endsWith(name));
+
 /** The list that shows the open things of a kind, and its filter of the state. */
 export const LISTS_OF_KINDS: Readonly<Record<string, { tab: string; state: string }>> = {
   "apc:packet": { tab: "packets", state: "state" },

@@ -40,7 +40,7 @@ export const describeTurn: Describe = (details) => {
   );
   return [
     ...words,
-    fact("confidence", `${metadata.confidence}, complexity ${metadata.estimated_complexity}`),
+    textFact("confidence", `${metadata.confidence}, complexity ${metadata.estimated_complexity}`),
     fact("task", <NodeLink node={taskNode(metadata.task_id)} label={metadata.task_id} />),
     logged.gap
       ? fact("missing before", `turns ${logged.gap.missing_from} to ${logged.gap.missing_to}`)

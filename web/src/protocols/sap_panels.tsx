@@ -17,7 +17,7 @@ export const describeSapTask: Describe = (details) => {
       fact(
         "cache",
         <>
-          {cache.state}, mode {cache.mode}
+          {cache.state}, mode <Text value={cache.mode} code />
           {cache.leader && ", leads the others that wait for the key"}
           {cache.hitVersion !== null && `, version ${cache.hitVersion} used`}
           {cache.storedVersion !== null && `, version ${cache.storedVersion} stored`}

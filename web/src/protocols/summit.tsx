@@ -1,5 +1,4 @@
 import {
-  column,
   countColumn,
   nodeColumn,
   nodePart,
@@ -57,7 +56,7 @@ const agents = defineItems("/v1/summit/agents", {
     stateColumn("state", (row) => row.state),
     textColumn("role", (row) => row.manifest.spec.role),
     textColumn("capabilities", (row) => row.manifest.spec.capabilities.join(", ")),
-    column("tools", (row) => row.manifest.spec.tools.map((each) => each.name).join(", "), true),
+    textColumn("tools", (row) => row.manifest.spec.tools.map((each) => each.name).join(", "), true),
     positionColumn("manifest", (row) => row.position),
     timeColumn("registered", (row) => row.at),
   ],

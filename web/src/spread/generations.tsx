@@ -3,6 +3,7 @@ import { api } from "../api/client";
 import { useApi } from "../api/use_api";
 import { Empty, Loaded } from "../parts/states";
 import { type Column, Table } from "../parts/table";
+import { Text } from "../parts/text";
 import { figure, Protocol } from "./cells";
 import { Chart, nameTurn } from "./chart";
 import { type Decision, findTurns, type Generation, toSeries } from "./figures";
@@ -56,7 +57,8 @@ function Generations({ rows, decisions }: GenerationsProps) {
           <ul class="lines">
             {turns.map((turn) => (
               <li key={nameTurn(turn)}>
-                <span aria-hidden="true">{turn.decayed ? "▼" : "▲"}</span> {nameTurn(turn)}
+                <span aria-hidden="true">{turn.decayed ? "▼" : "▲"}</span>{" "}
+                <Text value={nameTurn(turn)} />
               </li>
             ))}
           </ul>

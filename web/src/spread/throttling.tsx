@@ -14,7 +14,7 @@ const THROTTLE_COLUMNS: readonly Column<Throttle>[] = [
   { label: "teacher", cell: ({ from_swarm }) => <Text value={from_swarm} code /> },
   { label: "protocol", wide: true, cell: ({ protocol_id }) => <Protocol id={protocol_id} /> },
   { label: "generation", number: true, cell: ({ generation }) => generation },
-  { label: "window", cell: ({ window }) => window.replaceAll("_", " ") },
+  { label: "window", cell: ({ window }) => <Text value={window.replaceAll("_", " ")} /> },
   {
     label: "receivers",
     cell: ({ receivers }) => (
