@@ -45,7 +45,7 @@ class Judge:
         if declared.global_tables:
             log = KafkaLog(settings.bootstrap or "", settings.security(), group)
             directory = settings.state_dir / "copies"
-            tables = replicated_tables([declared])
+            tables = replicated_tables([declared], settings.as_work())
             self._copies = GlobalTables(
                 directory, log, settings.prefix, settings.partitions, tables
             )

@@ -1,8 +1,10 @@
 """Milliseconds of a cached answer at a steady rate, and tasks a second through the whole of SAP.
 
 python -m bench.sap [--rate N] [--seconds N] [--tasks N] [--workers N ...] [--partitions N ...]
+                    [--copies off|on ...]
 `hits`, with each of these numbers of workers and of partitions: from producing a task to reading
-its outcome (read_committed), all answered by the cache.
+its outcome (read_committed), all answered by the cache; with `--copies on` by the workers' copies
+of it.
 `backlog`: tasks that are there before the worker starts, two of each key.  An agent in this process
 answers the first, its answer is stored, and the second gets it from the cache.
 """
@@ -114,14 +116,20 @@ def backlog(runs: Recorder, tasks: int) -> None:
     )
 
 
-def hits(runs: Recorder, options: argparse.Namespace, workers: int, partitions: int) -> None:
+def hits(
+    runs: Recorder, options: argparse.Namespace, workers: int, partitions: int, copies: str
+) -> None:
+    more = {"SAP_CACHE_COPY": "true" if copies == "on" else "false"}
     rate, warm_up = options.rate, options.warm_up
     rnd = random.Random(SEED)
     with contextlib.ExitStack() as stack:
         on = replace(stack.enter_context(broker()), partitions=partitions)
         env = stack.enter_context(bench(on))
         names = [f"worker-{number}" for number in range(workers)]
-        all_of = [stack.enter_context(worker(env, "streams.cli worker", name)) for name in names]
+        all_of = [
+            stack.enter_context(worker(env, "streams.cli worker", name, more=more))
+            for name in names
+        ]
         for name in names:
             wait_ready(env, name)
         with env.reader(SAP_OUTCOMES) as reader, agent(env):
@@ -137,7 +145,8 @@ def hits(runs: Recorder, options: argparse.Namespace, workers: int, partitions: 
         values = measure(env, records, rate)[rate * warm_up :]
         cpu = (sum(running.cpu_s() for running in all_of) - cpu) / count
     runs.add(
-        f"hits, workers {workers}, partitions {partitions}",
+        f"hits, workers {workers}, partitions {partitions}"
+        + (", copies" if copies == "on" else ""),
         rate_per_s=rate,
         p50_ms=percentile(values, 0.5),
         p99_ms=percentile(values, 0.99),
@@ -191,12 +200,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tasks", type=int, default=8000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--partitions", type=int, nargs="+", default=[4])
+    parser.add_argument("--copies", nargs="+", choices=["off", "on"], default=["off"])
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"seconds": 5, "warm_up": 5, "tasks": 1000})
     with record_runs("sap", __doc__, options) as runs:
-        for workers, partitions in itertools.product(options.workers, options.partitions):
-            hits(runs, options, workers, partitions)
-        backlog(runs, options.tasks)
+        for choice in itertools.product(options.workers, options.partitions, options.copies):
+            hits(runs, options, *choice)
+        if options.tasks:
+            backlog(runs, options.tasks)
 
 
 if __name__ == "__main__":

@@ -142,6 +142,9 @@ class Table:
       every row acknowledged before is seen; otherwise it follows the topic.
     written_once: rows whose key has this many parts are written once: of several records of such a
       key the first one stands, and later ones are refused.
+    replicated_if: the name of a setting; the global table exists only where it is on.
+    fact_key_of: the topic is one of facts, and the global table has some of them as rows: those for
+      which this returns a key.  A row then has one more member, the fact's `position`.
     """
 
     name: str
@@ -153,6 +156,8 @@ class Table:
     copied_parts: int | None = None
     caught_up: bool = False
     written_once: int | None = None
+    replicated_if: str | None = None
+    fact_key_of: Callable[[Mapping[str, Any]], str | None] | None = None
 
 
 def public_table(
@@ -161,6 +166,7 @@ def public_table(
     copied_parts: int | None = None,
     caught_up: bool = False,
     written_once: int | None = None,
+    replicated_if: str | None = None,
 ) -> Table:
     """Return the table whose rows are the records of a compacted topic."""
     assert topic.record is not None
@@ -173,6 +179,7 @@ def public_table(
         copied_parts=copied_parts,
         caught_up=caught_up,
         written_once=written_once,
+        replicated_if=replicated_if,
     )
 
 
@@ -231,6 +238,6 @@ class ProtocolTopology:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Return the tables that its processors own or copy, each once."""
+        """Return the tables that its processors own or copy, each once, without copied facts."""
         used = (table for each in self.processors for table in (*each.tables, *each.global_tables))
-        return tuple(dict.fromkeys(used))
+        return tuple(dict.fromkeys(table for table in used if table.fact_key_of is None))

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import quote
-
 from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
     Header,
-    KeyOf,
     NodeKind,
     ProcessorDeclaration,
     ProtocolTopology,
@@ -18,41 +13,20 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keys import integer_of, member, text_of
+from topology.keys import member
 from topology.retention import FACT_BYTES, INBOX_RETENTION_MS, LONG_BYTES, TABLE_BYTES, dead_letters
+from topology.sap_keys import (
+    ack_key_of,
+    inbox_key_of,
+    learning_key_of,
+    sap_key,
+    sap_version,
+    stored_version_key_of,
+    task_key_of,
+    version_key_of,
+)
 
-
-def sap_key(*parts: str | None) -> str:
-    """Parts joined with `/`, percent-encoded but for `A-Za-z0-9._~-`; null is empty (sap 1)."""
-    return "/".join([quote(part, safe="") if part else "" for part in parts])
-
-
-def sap_version(version: int) -> str:
-    """Format a version for keys, with at least eight digits."""
-    return f"{version:08d}"
-
-
-def _sap_task(value: Mapping[str, Any]) -> str:
-    return text_of(value, "taskId").lower()
-
-
-def _sap_ack(value: Mapping[str, Any]) -> str:
-    return "-" if value.get("taskId") is None else _sap_task(value)
-
-
-def _sap_inbox(value: Mapping[str, Any]) -> str:
-    target = value.get("target")
-    named = isinstance(target, Mapping) and target.get("agentId") is not None
-    return text_of(value, "target.agentId" if named else "target.capability")
-
-
-def _sap_versioned(name: str) -> KeyOf:
-    return lambda value: sap_key(text_of(value, name), sap_version(integer_of(value, "version")))
-
-
-def _sap_learning(value: Mapping[str, Any]) -> str:
-    territory = None if value.get("territory") is None else text_of(value, "territory")
-    return sap_key(text_of(value, "capability"), territory, text_of(value, "fingerprint"))
+__all__ = ["sap_key", "sap_version"]
 
 
 REPLY_TO = Header(
@@ -69,7 +43,7 @@ SAP_TASKS = Topic(
     TopicKind.COMMAND,
     "headrace.sap.SapTask",
     key="taskId",
-    key_of=_sap_task,
+    key_of=task_key_of,
     meaning="tasks as issuers send them",
     max_bytes=LONG_BYTES,
 )
@@ -78,7 +52,7 @@ SAP_RESULTS = Topic(
     TopicKind.COMMAND,
     "headrace.sap.SapResult",
     key="taskId",
-    key_of=_sap_task,
+    key_of=task_key_of,
     meaning="results as agents report them",
     max_bytes=LONG_BYTES,
 )
@@ -87,7 +61,7 @@ SAP_SIGNALS = Topic(
     TopicKind.COMMAND,
     "headrace.sap.SapSignal",
     key="taskId",
-    key_of=_sap_task,
+    key_of=task_key_of,
     meaning="ratings, notes, approvals and cancels of operators",
     max_bytes=LONG_BYTES,
     operators_only=True,
@@ -97,7 +71,7 @@ SAP_ACKS = Topic(
     TopicKind.FACT,
     "headrace.sap.SapAck",
     key="taskId, else the record's key, else `-`",
-    key_of=_sap_ack,
+    key_of=ack_key_of,
     meaning="the verdict on each task, result and signal record",
     max_bytes=FACT_BYTES,
     headers=(REPLY_TO,),
@@ -107,7 +81,7 @@ SAP_OUTCOMES = Topic(
     TopicKind.FACT,
     "headrace.sap.SapResult",
     key="taskId",
-    key_of=_sap_task,
+    key_of=task_key_of,
     meaning="the outcomes of each task, numbered per task: checked results, and the service's own",
     max_bytes=FACT_BYTES,
     headers=(REPLY_TO,),
@@ -117,7 +91,7 @@ SAP_INBOX = Topic(
     TopicKind.INBOX,
     "headrace.sap.SapTask",
     key="target.agentId, else target.capability",
-    key_of=_sap_inbox,
+    key_of=inbox_key_of,
     meaning="accepted tasks that an agent should now take on",
     retention_ms=INBOX_RETENTION_MS,
     max_bytes=FACT_BYTES,
@@ -137,7 +111,7 @@ SAP_VERDICTS = Topic(
     TopicKind.FACT,
     "headrace.sap.SapCacheVerdict",
     key="taskId",
-    key_of=_sap_task,
+    key_of=task_key_of,
     meaning="the cache's answer to each lookup, and its timers that fired",
     max_bytes=FACT_BYTES,
     keyed_fact=True,
@@ -147,7 +121,7 @@ SAP_TASK_STATES = Topic(
     TopicKind.TABLE,
     "headrace.sap.SapTaskState",
     key="taskId",
-    key_of=_sap_task,
+    key_of=task_key_of,
     meaning="the current state of each task",
     max_bytes=TABLE_BYTES,
 )
@@ -156,7 +130,7 @@ SAP_CACHE = Topic(
     TopicKind.TABLE,
     "headrace.sap.SapCacheRecord",
     key="cacheKey/version",
-    key_of=_sap_versioned("cacheKey"),
+    key_of=version_key_of("cacheKey"),
     meaning="checked answers, each version written once",
     max_bytes=TABLE_BYTES,
 )
@@ -174,7 +148,7 @@ SAP_LEARNING = Topic(
     TopicKind.TABLE,
     "headrace.sap.SapLearning",
     key="capability/territory/fingerprint",
-    key_of=_sap_learning,
+    key_of=learning_key_of,
     meaning="aggregates over tasks with the same fingerprint",
     max_bytes=TABLE_BYTES,
 )
@@ -183,7 +157,7 @@ SAP_HEURISTICS = Topic(
     TopicKind.TABLE,
     "headrace.sap.SapHeuristics",
     key="capability/version",
-    key_of=_sap_versioned("capability"),
+    key_of=version_key_of("capability"),
     meaning="heuristics learned for each capability, one row per version",
     max_bytes=TABLE_BYTES,
 )
@@ -192,7 +166,7 @@ SAP_KNOWLEDGE = Topic(
     TopicKind.TABLE,
     "headrace.sap.SapPlaybook",
     key="capability/territory/fingerprint",
-    key_of=_sap_learning,
+    key_of=learning_key_of,
     meaning="playbooks: how tasks of one kind are done well",
     max_bytes=TABLE_BYTES,
 )
@@ -238,7 +212,17 @@ SAP_SIGNAL_OPERATORS = Table(
     key="taskId/kind/operator.agentId",
     meaning="who has rated and who has approved each task",
 )
-SAP_CACHE_TABLE = public_table(SAP_CACHE, written_once=2)
+SAP_CACHE_TABLE = public_table(SAP_CACHE, written_once=2, replicated_if="SAP_CACHE_COPY")
+SAP_STORED_VERSIONS = Table(
+    "sap.stored-versions",
+    "headrace.sap.SapCacheVerdict",
+    key="cacheKey/version",
+    meaning="the verdict that each version of a cached answer was stored",
+    topic=SAP_VERDICTS,
+    written_once=2,
+    replicated_if="SAP_CACHE_COPY",
+    fact_key_of=stored_version_key_of,
+)
 SAP_CACHE_HEADS = Table(
     "sap.cache-heads",
     "headrace.sap.SapCacheHead",
@@ -316,6 +300,7 @@ SAP_PROCESSOR = ProcessorDeclaration(
         LINEAGE_EDGES,
         SAP_INBOX,
         SAP_LOOKUPS,
+        SAP_VERDICTS,
         SAP_LEARNING_SIGNALS,
         SAP_TASKS_DLQ,
         SAP_RESULTS_DLQ,
@@ -330,7 +315,7 @@ SAP_PROCESSOR = ProcessorDeclaration(
         SAP_SIGNAL_IDS,
         SAP_SIGNAL_OPERATORS,
     ),
-    global_tables=(SAP_HEURISTICS_TABLE,),
+    global_tables=(SAP_HEURISTICS_TABLE, SAP_CACHE_TABLE, SAP_STORED_VERSIONS),
 )
 SAP_CACHE_PROCESSOR = ProcessorDeclaration(
     "sap-cache",

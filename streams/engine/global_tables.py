@@ -20,9 +20,10 @@ from typing import Any
 
 import orjson
 
+from schemas import Undecodable, decode
 from streams.engine.log import Log, Pace, Reader
 from streams.engine.processor import AvroValue, Made
-from streams.engine.records import Record, TopicPartition
+from streams.engine.records import LogRecord, Record, TopicPartition, position
 from streams.engine.refused_rows import count_refused, is_written_once, standing_rows
 from streams.engine.rows import row_of, store_key
 from streams.engine.stall import StallCheck
@@ -43,9 +44,15 @@ _COMMIT_S = 1.0
 """How long to wait for open transactions; that of a dead worker takes longer to abort."""
 
 
-def replicated_tables(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
-    """Return the tables that these processors replicate, each once."""
-    return list(dict.fromkeys(table for p in processors for table in p.global_tables))
+def replicated_tables(
+    processors: Iterable[ProcessorDeclaration], settings: Mapping[str, Any]
+) -> list[Table]:
+    """Return the tables that these processors replicate, each once.
+
+    settings: as processors see them.
+    """
+    tables = dict.fromkeys(table for p in processors for table in p.global_tables)
+    return [t for t in tables if t.replicated_if is None or settings[t.replicated_if]]
 
 
 class GlobalTables:
@@ -183,6 +190,8 @@ class GlobalTables:
         keyed: list[tuple[bytes, Record]] = []
         for record in records:
             table, key = self._tables[record.topic], _decode_key(record.key)
+            if table.fact_key_of is not None:
+                key, record = _fact_row(table, record)
             if key is None or (_is_client_written(table) and self._is_on_wrong_partition(record)):
                 continue
             if table.copied_parts is None or len(split(key)) == table.copied_parts:
@@ -285,11 +294,28 @@ def _decode_key(key: bytes | None) -> str | None:
         return None
 
 
+def _fact_row(table: Table, fact: Record) -> tuple[str | None, Record]:
+    """Return the key of a fact's row, None if it is none, and the fact with the row's bytes.
+
+    A row begins with the fact's position.
+    """
+    assert table.fact_key_of is not None
+    try:
+        key = table.fact_key_of(decode(fact.value, table.record).value)
+    except Undecodable:
+        return None, fact
+    row = b"%s\0%s" % (position(fact).encode(), fact.value or b"")
+    return key, LogRecord(fact.topic, fact.partition, fact.offset, fact.timestamp, fact.key, row)
+
+
 def _decode_row(table: Table, key: str, raw: bytes | None) -> AvroValue | None:
     """Decode a row; return None for a missing one, or one that a client wrote and nobody can read.
 
     Raises InternalUnreadable.
     """
+    if raw is not None and table.fact_key_of is not None:
+        place, _, fact = raw.partition(b"\0")
+        return {**row_of(table, key, fact), "position": place.decode()}
     try:
         return None if raw is None else row_of(table, key, raw)
     except InternalUnreadable:

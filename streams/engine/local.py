@@ -110,7 +110,8 @@ class LocalHost:
         self._starts += 1
         directory = self._directory / str(self._starts)
         settings = self._settings
-        tables = replicated_tables(p.declaration for p in self._processors())
+        declarations = [p.declaration for p in self._processors()]
+        tables = replicated_tables(declarations, settings.as_work())
         path = directory / "copies"
         self._copies = GlobalTables(
             path, self._source, settings.prefix, settings.partitions, tables

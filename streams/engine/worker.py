@@ -90,7 +90,7 @@ def _run(
         declarations = [p.declaration for p in processors()]
         check_topics(source, settings, declarations)
         (directory / READY_FILE).unlink(missing_ok=True)
-        tables = replicated_tables(declarations)
+        tables = replicated_tables(declarations, settings.as_work())
         copies = GlobalTables(
             directory / "copies", source, settings.prefix, settings.partitions, tables
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.catalogue import LATEST_ID
-from streams.engine.global_tables import GlobalTables, GlobalTableView
+from streams.engine.global_tables import GlobalTables, GlobalTableView, replicated_tables
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import Output, TopicPartition, position
 from streams.engine.store import Store
@@ -17,12 +17,27 @@ from streams.engine.task import Task
 from streams.errors import InternalUnreadable, StoreFailed
 from tests.contract.twins import KafkaTwin, MemoryTwin, Twin, produce, until
 from tests.toy import FACTS, INPUT, RECORD, ROWS, SECOND, toy_record
-from topology.declarations import ProcessorDeclaration, Topic, TopicKind, public_table
+from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind, public_table
 from topology.keys import partition_of
 
 GIVEN = Topic(SECOND.name, TopicKind.COMMAND, RECORD, "id", "who there is", keeps_latest=True)
 NAMES = public_table(GIVEN, caught_up=True)
 OWNED = public_table(ROWS, caught_up=True)
+
+
+def _kept_fact(value: Mapping[str, Any]) -> str | None:
+    return value["data"]["id"] if value["data"].get("n") == "kept" else None
+
+
+KEPT = Table(
+    "kept-facts",
+    RECORD,
+    "id",
+    "facts that are rows",
+    topic=FACTS,
+    written_once=1,
+    fact_key_of=_kept_fact,
+)
 
 Open = Callable[[], GlobalTables]
 
@@ -230,6 +245,39 @@ def test_copies_opened_again_have_all_rows(twin: Twin, copies: Open) -> None:
     give_bytes(twin, b"a", None)
     assert copies().index(NAMES, Index).there() == ["b", "c"]
     assert copies().index(NAMES, Index).there() == ["b", "c"]
+
+
+def test_facts_that_are_rows_have_their_positions(twin: Twin, tmp_path: Path) -> None:
+    def fact(ident: str, n: str) -> Output:
+        return toy_record(ident, topic=FACTS, prefix=twin.prefix, n=n)
+
+    opened = GlobalTables(tmp_path, twin.log, twin.prefix, twin.partitions, [KEPT])
+    twin.log.append([fact("a", "kept"), fact("b", "passed over")])
+    opened.open()
+    first = opened.get(KEPT, "a")
+    assert first is not None
+    assert opened.get(KEPT, "b") is None
+    noise = Output(twin.name(FACTS), b"c", b"no record")
+    twin.log.append([noise, fact("a", "kept"), fact("c", "kept")])
+    opened.follow()
+    until(lambda: opened.get(KEPT, "c") is not None)
+    last = opened.get(KEPT, "c")
+    assert last is not None
+    assert last["data"] == {"id": "c", "n": "kept"}
+    assert last["position"].startswith(f"{twin.name(FACTS)}/")
+    assert opened.get(KEPT, "a") == first, "the first one stands"
+    opened.close()
+    again = GlobalTables(tmp_path, twin.log, twin.prefix, twin.partitions, [KEPT])
+    again.open()
+    assert (again.get(KEPT, "a"), again.get(KEPT, "c")) == (first, last)
+    again.close()
+
+
+def test_a_copy_that_is_switched_off_is_not_made() -> None:
+    off = public_table(ROWS, replicated_if="COPY")
+    keeper = ProcessorDeclaration("keeper", "for tests", (INPUT,), (), global_tables=(NAMES, off))
+    assert replicated_tables([keeper], {"COPY": False}) == [NAMES]
+    assert replicated_tables([keeper], {"COPY": True}) == [NAMES, off]
 
 
 class Doorkeeper:

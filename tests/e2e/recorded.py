@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
@@ -18,11 +19,12 @@ from topology.declarations import Topic
 class Recorded(Outputs):
     """All processors, and a clock that stands still until it is set."""
 
-    def __init__(self, directory: Path, start_ms: int) -> None:
+    def __init__(self, directory: Path, start_ms: int, **changes: Any) -> None:
         super().__init__("unit.")
         self.now = start_ms
         self.log = MemoryLog(lambda: self.now)
-        settings = Settings.load({}, prefix=self.prefix, partitions=PARTITIONS, batch=50)
+        base = {"prefix": self.prefix, "partitions": PARTITIONS, "batch": 50}
+        settings = Settings.load({}, **base, **changes)
         create_topics(self.log, settings)
         self.host = LocalHost(self.log, all_processors, settings, directory)
 

@@ -11,7 +11,7 @@ from tests.e2e.findings import differences, repeated
 from tests.e2e.outputs import Json
 from tests.e2e.sap_check_commands import AGENT_RULES
 from tests.e2e.sap_check_tasks import ENDS, meta
-from tests.e2e.sap_history import Entry, SapHistory
+from tests.e2e.sap_history import Entry, SapHistory, admissions, is_at_admission
 from topology.sap import (
     SAP_ACKS,
     SAP_CACHE,
@@ -33,6 +33,7 @@ def check(history: SapHistory) -> Iterator[str]:
     yield from _derived(history)
     yield from _stored(history)
     yield from _answers(history)
+    yield from _admissions(history)
     yield from _hits(history)
     yield from _keys(history)
 
@@ -140,7 +141,8 @@ def _answers(history: SapHistory) -> Iterator[str]:
     chains: dict[str, list[Json]] = defaultdict(list)
     yield from repeated("verdict", (one["verdictId"] for one in history.values(SAP_VERDICTS)))
     for verdict in history.values(SAP_VERDICTS):
-        chains[verdict["lookupId"]].append(verdict)
+        if not is_at_admission(verdict):
+            chains[verdict["lookupId"]].append(verdict)
     lookups = history.values(SAP_LOOKUPS)
     yield from repeated("lookup", (lookup["lookupId"] for lookup in lookups))
     released = {one["taskId"].lower() for one in lookups if one["op"] == "RELEASE"}
@@ -171,10 +173,37 @@ def _sound(op: str, chain: list[Json], gone: bool) -> bool:
     return verdicts[:1] == ["hit"] or (bool(verdicts) and verdicts[0] in _NO_ANSWER)
 
 
+def _admissions(history: SapHistory) -> Iterator[str]:
+    """Check that a hit at admission names the verdict on its version, and ends its task."""
+    hits = [entry for entry in history.of(SAP_VERDICTS) if is_at_admission(entry.value)]
+    yield from repeated("hit at admission of", (entry.cause for entry in hits))
+    verdicts = history.at(SAP_VERDICTS)
+    for entry in hits:
+        verdict, stored = entry.value, verdicts.get(entry.value["lookupId"])
+        names = ("cacheKey", "version", "recordSha256")
+        if stored is None or stored.value["verdict"] != "stored":
+            yield f"the hit {entry.place} names no version that was stored"
+        elif any(verdict[name] != stored.value[name] for name in names):
+            yield f"the hit {entry.place} is of another version than {stored.place}"
+    used = {
+        meta(outcome)["cause"]
+        for outcome in history.values(SAP_OUTCOMES)
+        if meta(outcome)["rule"] == "cache_hit"
+    }
+    for cause, entry in admissions(history).items():
+        if cause not in used:
+            yield f"the hit {entry.place} at admission ends no task"
+
+
 def _hits(history: SapHistory) -> Iterator[str]:
     """A hit is a row of the key that was asked for, fresh, and the right one among those seen."""
     cache_rows = {(row["cacheKey"], row["version"]): row for row in history.values(SAP_CACHE)}
     lookups = {lookup["lookupId"]: lookup for lookup in history.values(SAP_LOOKUPS)}
+    accepted = {
+        ack["taskId"].lower(): ack["accepted"]
+        for ack in history.values(SAP_ACKS)
+        if ack["accepted"] is not None
+    }
     outcomes = {
         meta(outcome)["cause"]: outcome
         for outcome in history.values(SAP_OUTCOMES)
@@ -182,15 +211,18 @@ def _hits(history: SapHistory) -> Iterator[str]:
     }
     for entry in history.of(SAP_VERDICTS):
         verdict = entry.value
-        if verdict["verdict"] != "hit" or verdict["lookupId"] not in lookups:
+        if is_at_admission(verdict):
+            lookup, cause = accepted[verdict["taskId"].lower()], entry.cause
+        elif verdict["verdict"] == "hit" and verdict["lookupId"] in lookups:
+            lookup, cause = lookups[verdict["lookupId"]], entry.place
+        else:
             continue
-        lookup = lookups[verdict["lookupId"]]
         row = cache_rows.get((lookup["cacheKey"], verdict["version"]))
         if row is None or row != verdict["record"]:
             yield f"the hit {entry.place} is of no row of its key"
             continue
         yield from (f"the hit {entry.place} {what}" for what in _unsound(verdict, lookup, row))
-        outcome = outcomes.get(entry.place)
+        outcome = outcomes.get(cause)
         if outcome is not None:
             yield from _told(outcome, verdict, row)
 

@@ -10,7 +10,7 @@ from schemas import canonical_json, sap
 from tests.e2e.findings import differences, repeated
 from tests.e2e.outputs import Json
 from tests.e2e.sap_check_commands import AGENT_RULES
-from tests.e2e.sap_history import SapHistory
+from tests.e2e.sap_history import SapHistory, admissions
 from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.sap import (
     SAP_ACKS,
@@ -115,6 +115,7 @@ def _caused(history: SapHistory, outcomes: Outcomes) -> Iterator[str]:
         if entry.json is not None and entry.json.get("kind") == "cancel"
     }
     verdicts = {entry.place: entry.value["verdict"] for entry in history.of(SAP_VERDICTS)}
+    verdicts |= dict.fromkeys(admissions(history), "hit")
     yield from differences(
         "outcomes of result", causes["agent"], Counter(_accepted(history, "RESULT"))
     )

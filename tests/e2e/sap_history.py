@@ -79,6 +79,10 @@ class Entry:
         assert self.json is not None, self.place
         return self.json
 
+    @property
+    def cause(self) -> str:
+        return self.headers["headrace-cause"].decode()
+
 
 @dataclass
 class SapHistory:
@@ -138,3 +142,15 @@ def _entry(record: Record, avro: Json | None, as_json: Json | None) -> Entry:
         avro,
         as_json,
     )
+
+
+def is_at_admission(verdict: Json) -> bool:
+    """Return whether a verdict is a hit that a worker found in its copy of the cache."""
+    return verdict["verdict"] == "hit" and verdict["recordSha256"] is not None
+
+
+def admissions(history: SapHistory) -> dict[str, Entry]:
+    """Return the hits at admission, by the position of the task's record."""
+    return {
+        entry.cause: entry for entry in history.of(SAP_VERDICTS) if is_at_admission(entry.value)
+    }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +14,9 @@ from tests.e2e.outputs import PARTITIONS
 from tests.e2e.recorded import Recorded
 from tests.e2e.sap_agents import Agents
 from tests.e2e.sap_faults import FAULTS, Fault, copied, is_found, latter
-from tests.e2e.sap_history import SapHistory
+from tests.e2e.sap_history import Entry, SapHistory
 from tests.e2e.sap_traffic import Traffic
-from topology.sap import SAP_CACHE
+from topology.sap import SAP_CACHE, SAP_VERDICTS
 
 TASKS = 320
 BURST = 30
@@ -25,8 +27,8 @@ HORIZON_MS = 400_000
 class Told(Recorded):
     """Tasks of all kinds, with agents that answer."""
 
-    def __init__(self, directory: Path) -> None:
-        super().__init__(directory, START_MS)
+    def __init__(self, directory: Path, **changes: Any) -> None:
+        super().__init__(directory, START_MS, **changes)
         self.agents = Agents(self.log, self, PARTITIONS, 5, lambda: self.now / 1000)
 
     def run(self, dice: random.Random) -> None:
@@ -55,6 +57,48 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> SapHistory:
     recorded = Told(tmp_path_factory.mktemp("recorded"))
     recorded.run(random.Random(7))
     return sap_history.read(recorded)
+
+
+@pytest.fixture(scope="module")
+def with_copies(tmp_path_factory: pytest.TempPathFactory) -> SapHistory:
+    """Return a history of workers that keep copies of the cache."""
+    recorded = Told(tmp_path_factory.mktemp("recorded"), sap_cache_copy=True)
+    recorded.run(random.Random(7))
+    return sap_history.read(recorded)
+
+
+@pytest.mark.slow
+def test_a_history_with_hits_at_admission_has_no_faults(with_copies: SapHistory) -> None:
+    assert len(sap_history.admissions(with_copies)) > 10
+    assert checker_sap.check(with_copies) == []
+
+
+def _names_another_position(history: SapHistory, hit: Entry) -> None:
+    hit.value["lookupId"] = hit.place
+
+
+def _names_another_hash(history: SapHistory, hit: Entry) -> None:
+    hit.value["recordSha256"] = "0" * 64
+
+
+def _is_there_twice(history: SapHistory, hit: Entry) -> None:
+    history.of(SAP_VERDICTS).append(hit)
+
+
+def _is_missing(history: SapHistory, hit: Entry) -> None:
+    history.of(SAP_VERDICTS).remove(hit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spoil", [_names_another_position, _names_another_hash, _is_there_twice, _is_missing]
+)
+def test_a_fault_in_a_hit_at_admission_is_found(
+    with_copies: SapHistory, spoil: Callable[[SapHistory, Entry], None]
+) -> None:
+    history = copied(with_copies)
+    spoil(history, next(iter(sap_history.admissions(history).values())))
+    assert checker_sap.check(history) != []
 
 
 def test_a_sound_history_has_no_faults(sound: SapHistory) -> None:

@@ -120,10 +120,9 @@ class Trial:
 
     def _open_copies(self) -> GlobalTables:
         if self._copies is None:
-            settings, tables = (
-                self._settings,
-                replicated_tables(p.declaration for p in self._processors),
-            )
+            settings = self._settings
+            declarations = [p.declaration for p in self._processors]
+            tables = replicated_tables(declarations, settings.as_work())
             path = self._folder / "copies"
             copies = GlobalTables(path, self._log, settings.prefix, settings.partitions, tables)
             copies.open()

@@ -35,23 +35,37 @@ _CACHE_RECORD = SAP_CACHE.record or ""
 def cache_verdict(fact: Fact, message: Message | None, context: CheckContext) -> Problems:
     """Check a fact of `sap.verdicts`: a hit carries the record that was stored.
 
-    Facts are read partition by partition, so either of the two may come first.
+    A hit at admission names its hash, and where the verdict lies that it was stored.  Facts are
+    read partition by partition, so either of the two may come first.
     """
     value = fact.value or {}
     place = (value["cacheKey"], value["version"])
     if value["verdict"] == "stored" and value["recordSha256"] is not None:
         context.seen.put(value["recordSha256"], "stored", *place)
+        context.seen.put(fact.place, "stored at", *place)
     elif value["verdict"] == "hit" and value["record"] is not None:
         sha256 = sap.record_sha256(to_json(_CACHE_RECORD, value["record"]))
-        other = context.seen.get("hit", *place)
-        if other not in (None, sha256):
-            yield from check_equal("the hash of the record", sha256, other)
-        context.seen.put(sha256, "hit", *place)
+        yield from _check_same("hash of the record", sha256, ("hit", *place), context)
+        if value["recordSha256"] is not None:
+            yield from check_equal("recordSha256", value["recordSha256"], sha256)
+            named = ("named", *place)
+            yield from _check_same("stored position", value["lookupId"], named, context)
     else:
         return
     stored, served = context.seen.get("stored", *place), context.seen.get("hit", *place)
     if stored is not None and served is not None:
         yield from check_equal("the hash of the record of a hit", served, stored)
+    named, stored_at = context.seen.get("named", *place), context.seen.get("stored at", *place)
+    if named is not None and stored_at is not None:
+        yield from check_equal("the stored position of a hit", named, stored_at)
+
+
+def _check_same(what: str, value: str, key: tuple[object, ...], context: CheckContext) -> Problems:
+    """Check that this value is the one that an earlier fact had."""
+    other = context.seen.get(*key)
+    if other not in (None, value):
+        yield from check_equal(f"the {what}", value, other)
+    context.seen.put(value, *key)
 
 
 def ack(fact: Fact, message: Message | None, context: CheckContext) -> Problems:

@@ -9,7 +9,7 @@ written onto `sap.cache` is never used, and costs one computation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from schemas import Undecodable, decode, sap, to_json
@@ -39,6 +39,17 @@ def version_fault(
     if sha256 != record["recordSha256"] or expected not in (None, sha256):
         return HASH_MISMATCH
     return None
+
+
+def highest_version(exists: Callable[[int], bool]) -> int:
+    """Find the highest version without a gap below it: doubling steps up, then halving ones."""
+    version, step = 0, 1
+    while exists(version + step):
+        version, step = version + step, 2 * step
+    while step := step // 2:
+        if exists(version + step):
+            version += step
+    return version
 
 
 def _sha256(record: Mapping[str, Any]) -> str | None:

@@ -12,14 +12,19 @@ from __future__ import annotations
 
 from streams.engine.processor import AvroValue, GlobalTable
 from streams.engine.refused_rows import PROCESS
-from streams.protocols.sap.counted_versions import FIRST_PREVIOUS, HASH_MISMATCH, KEY_MISMATCH
+from streams.protocols.sap.counted_versions import (
+    FIRST_PREVIOUS,
+    HASH_MISMATCH,
+    KEY_MISMATCH,
+    highest_version,
+)
 from streams.protocols.sap.row_hashes import has_its_hash
 from topology.sap import SAP_HEURISTICS, sap_key, sap_version
 
 
 def newest_heuristics(capability: str, rows: GlobalTable) -> AvroValue | None:
     """Return the row of the highest version that counts, None if there is none."""
-    version = _highest_version(capability, rows)
+    version = highest_version(lambda number: rows.get(_key(capability, number)) is not None)
     while version > 0:
         row, before = (_whole_row(capability, number, rows) for number in (version, version - 1))
         if row is not None and (before is None or row["previousSha256"] == before["sha256"]):
@@ -31,17 +36,6 @@ def newest_heuristics(capability: str, rows: GlobalTable) -> AvroValue | None:
             PROCESS.count(SAP_HEURISTICS.name, HASH_MISMATCH, _key(capability, version))
         version -= 1 if row is None else 2
     return None
-
-
-def _highest_version(capability: str, rows: GlobalTable) -> int:
-    """Find the highest version without a gap below it: doubling steps up, then halving ones."""
-    version, step = 0, 1
-    while rows.get(_key(capability, version + step)) is not None:
-        version, step = version + step, 2 * step
-    while step := step // 2:
-        if rows.get(_key(capability, version + step)) is not None:
-            version += step
-    return version
 
 
 def _whole_row(capability: str, version: int, rows: GlobalTable) -> AvroValue | None:

@@ -92,6 +92,13 @@ class SapSettings(ServiceSettings):
         1000,
         True,
     )
+    sap_cache_copy: bool = setting(
+        "SAP_CACHE_COPY",
+        False,
+        "answer a task at its admission where a worker's copy of the cache has the answer",
+        "true or false",
+        work=True,
+    )
     sap_producer_binding: bool = setting(
         "SAP_PRODUCER_BINDING",
         True,

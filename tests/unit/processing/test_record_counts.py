@@ -91,6 +91,15 @@ CACHED = (
     }
 )
 
+SAVED = {
+    "input-positions": 2,
+    "rtes-sessions": 1,
+    "saop.tasks": 1,
+    "sap.lookups": 1,
+    "sap.task-states": 1,
+}
+"""What is not written for a task that a copy of the cache answers."""
+
 
 def name_of(record: Record) -> str:
     """Return the topic of a record, or the table of a row in the shared changelog."""
@@ -106,9 +115,9 @@ def every_record(log: MemoryLog) -> Iterator[Record]:
             yield from filter(None, log.slots(TopicPartition(topic.name, number)))
 
 
-def count(lines: list[str]) -> list[dict[str, int]]:
+def count(lines: list[str], **changes: Any) -> list[dict[str, int]]:
     """Return the records that each line of a scenario causes, without the line's own."""
-    settings = Settings(partitions=1)
+    settings = Settings(partitions=1, **changes)
     bind_files(settings)
     caused: list[dict[str, int]] = []
     with TemporaryDirectory() as folder:
@@ -150,3 +159,11 @@ def test_a_task_that_an_agent_answers(sap_cache: list[dict[str, int]]) -> None:
 def test_a_task_that_the_cache_answers(sap_cache: list[dict[str, int]]) -> None:
     assert sap_cache[HIT] == CACHED
     assert sum(CACHED.values()) == 32
+
+
+def test_a_task_that_a_copy_of_the_cache_answers() -> None:
+    caused = count(SAP_CACHE[: HIT + 1], sap_cache_copy=True)
+    assert caused[MISS] == TASK
+    assert caused[RESULT] == STORED
+    assert Counter(caused[HIT]) == Counter(CACHED) - Counter(SAVED)
+    assert sum(caused[HIT].values()) == 26

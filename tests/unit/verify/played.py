@@ -30,8 +30,16 @@ OTHER: dict[str, dict[str, Any]] = {
 class Played:
     """One scenario.  Close it."""
 
-    def __init__(self, name: str, folder: Path, partitions: int = 1, *, whole: bool = True) -> None:
-        self.settings = Settings(partitions=partitions, **OTHER.get(name, {}))
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        partitions: int = 1,
+        *,
+        whole: bool = True,
+        **changes: Any,
+    ) -> None:
+        self.settings = Settings(partitions=partitions, **OTHER.get(name, {}), **changes)
         bind_files(self.settings)
         self._scenario = Scenario(self.settings, folder / "state", all_processors)
         self._folder, self._runs = folder, 0

@@ -161,6 +161,23 @@ def test_a_forged_version_that_is_left_alone_is_reported(tmp_path: Path) -> None
         assert any("its verdict says" in message for message in messages)
 
 
+@pytest.mark.parametrize(
+    ("member", "value"), [("recordSha256", "0" * 64), ("lookupId", "sap.verdicts/0/0")]
+)
+def test_a_hit_at_admission_names_the_version_that_was_stored(
+    member: str, value: str, tmp_path: Path
+) -> None:
+    with closing(Played("sap-cache", tmp_path, sap_cache_copy=True)) as played:
+        assert played.verify().clean
+
+        def forge(verdict: dict[str, Any]) -> None:
+            verdict[member] = value
+
+        played.change(SAP_VERDICTS, forge, lambda verdict: verdict["verdict"] == "hit")
+        faults = {one.fault for one in played.verify().findings.shown}
+        assert faults == {ViolationKind.NOT_BORNE_OUT}
+
+
 def test_a_hit_with_another_record_than_was_stored_is_not_borne_out(tmp_path: Path) -> None:
     with closing(Played("sap-cache", tmp_path)) as played:
 

@@ -140,19 +140,28 @@ def send_result(
     leader: bool = False,
 ) -> None:
     """Send the verdict on a READ."""
+    verdict = make_result(lookup, result, slot.cache_key, ctx)
+    _send(verdict | {"leader": leader, "leaderTaskId": slot.leader}, ctx)
+
+
+def make_result(
+    lookup: AvroValue, result: LookupResult, cache_key: str, ctx: DecisionContext
+) -> AvroValue:
+    """Return the SapCacheVerdict on a READ.  lookup: at least lookupId and taskId."""
     hit, more = result.version, {}
     if hit is not None:
         more = {"version": hit.number, "ageSec": result.age, "record": hit.body}
-    _send(
-        lookup, result.verdict, result.reason, slot, ctx, leader=leader, **_evidence(result), **more
-    )
+    verdict = _make_verdict(lookup, result.verdict, result.reason, cache_key, ctx)
+    return verdict | _evidence(result) | more
 
 
 def send_waiting(
     lookup: AvroValue, result: LookupResult, until: int, slot: CacheSlot, ctx: DecisionContext
 ) -> None:
     reason = f"{result.verdict}; {slot.leader} computes it"
-    _send(lookup, "waiting", reason, slot, ctx, waitUntil=until, **_evidence(result))
+    verdict = _make_verdict(lookup, "waiting", reason, slot.cache_key, ctx)
+    more = {"leaderTaskId": slot.leader, "waitUntil": until, **_evidence(result)}
+    _send(verdict | more, ctx)
 
 
 def send_verdict(
@@ -168,8 +177,9 @@ def send_verdict(
 
     stored_sha256: the hash of the version that is stored.
     """
-    more = {"version": version, "recordSha256": stored_sha256}
-    _send(lookup, verdict, reason, slot, ctx, **more)
+    value = _make_verdict(lookup, verdict, reason, slot.cache_key, ctx)
+    more = {"leaderTaskId": slot.leader, "version": version, "recordSha256": stored_sha256}
+    _send(value | more, ctx)
 
 
 def _evidence(result: LookupResult) -> dict[str, Any]:
@@ -181,21 +191,20 @@ def _evidence(result: LookupResult) -> dict[str, Any]:
     }
 
 
-def _send(
-    lookup: AvroValue, verdict: str, reason: str, slot: CacheSlot, ctx: DecisionContext, **more: Any
-) -> None:
-    task_id, verdict_id = lookup["taskId"], ctx.next_id()
-    value = {
+def _make_verdict(
+    lookup: AvroValue, verdict: str, reason: str, cache_key: str, ctx: DecisionContext
+) -> AvroValue:
+    return {
         "at": ctx.at,
-        "verdictId": verdict_id,
+        "verdictId": ctx.next_id(),
         "constitution": ctx.constitution.label,
         "lookupId": lookup["lookupId"],
-        "taskId": task_id,
-        "cacheKey": slot.cache_key,
+        "taskId": lookup["taskId"],
+        "cacheKey": cache_key,
         "verdict": verdict,
         "reason": reason,
         "leader": False,
-        "leaderTaskId": slot.leader,
+        "leaderTaskId": None,
         "waitUntil": None,
         "version": None,
         "ageSec": None,
@@ -205,4 +214,7 @@ def _send(
         "candidates": [],
         "recordSha256": None,
     }
-    ctx.send(SAP_VERDICTS, task_id, value | more, verdict_id)
+
+
+def _send(verdict: AvroValue, ctx: DecisionContext) -> None:
+    ctx.send(SAP_VERDICTS, verdict["taskId"], verdict, verdict["verdictId"])

@@ -35,6 +35,17 @@ class Version(NamedTuple):
     json: dict[str, Any]
 
 
+def read_version(
+    cache_key: str, number: int, row: AvroValue, expected: str | None
+) -> Version | str:
+    """Return a version, or why it does not count.  expected: its hash, None for any."""
+    record = to_json(RECORD, row)
+    fault = version_fault(cache_key, number, record, expected)
+    if fault is not None:
+        return fault
+    return Version(number, AvroBody(encode(RECORD, row)[_FRAME_BYTES:]), record)
+
+
 class CacheSlot:
     """The rows of one cacheKey within one decision; `save` writes a changed head."""
 
@@ -136,8 +147,4 @@ class CacheSlot:
             return UNDECODABLE
         if row is None:
             return MISSING
-        record = to_json(RECORD, row)
-        fault = version_fault(self.cache_key, number, record, expected)
-        if fault is not None:
-            return fault
-        return Version(number, AvroBody(encode(RECORD, row)[_FRAME_BYTES:]), record)
+        return read_version(self.cache_key, number, row, expected)

@@ -65,6 +65,8 @@ class SapProcessor:
             _apply_briefly(message, f"its outcome {too_much}", ctx)
             return
         command = Command(message)
+        if message.topic is SAP_TASKS and _is_decided_without_copy(command, ctx):
+            return
         reason = f"The envelope {too_much}."
         verdict = Verdict(rules.TOO_LARGE.code, reason, fault="service")
         send_ack(command, verdict, _context(command, ctx))
@@ -104,6 +106,18 @@ def _load(inputs: Sequence[Command | Message], ctx: ProcessorContext) -> None:
 
 def _context(command: Command, ctx: ProcessorContext) -> DecisionContext:
     return DecisionContext(ctx, command.cause, command.at, command.traceparent)
+
+
+def _is_decided_without_copy(command: Command, ctx: ProcessorContext) -> bool:
+    """Decide a task whose cached answer may be what is too large; return False if it is not."""
+    if not ctx.settings["SAP_CACHE_COPY"]:
+        return False
+    failure = ctx.savepoint(
+        lambda part: tasks.decide(command, _context(command, part), from_copy=False)
+    )
+    if failure is not None and not isinstance(failure, TooLarge):
+        raise failure
+    return failure is None
 
 
 def _apply(message: Message, ctx: ProcessorContext, *, brief: bool = False) -> None:

@@ -11,7 +11,8 @@ Else it is accepted.  A refused task writes no state: if sent again, it is decid
 
 Acceptance fixes the values that all later decisions use.  Then come the acknowledgement, the row,
 its first transition, and the first steps: the deadline, the constitution's check of the payload,
-and last the cache or an agent.  Each of these may end the task immediately.
+and last the cache or an agent.  Each of these may end the task immediately, the cache if this
+worker has a copy of it.
 
 Acceptance also binds the task to a version of the heuristics.  Versions of a capability are
 numbered from 1 without a gap, so a few reads find the newest one that this worker has read.
@@ -33,7 +34,7 @@ from streams.processing.graph import LineageEdge
 from streams.protocols.sap.constitution.checks import ESCALATE, NON_CONSTITUTIONAL, VALID
 from streams.protocols.sap.decision import DecisionContext
 from streams.protocols.sap.newest_heuristics import newest_heuristics
-from streams.protocols.sap.processor import alignment, lookups, outcomes, rate_limit
+from streams.protocols.sap.processor import alignment, copied_answers, lookups, outcomes, rate_limit
 from streams.protocols.sap.processor.aggregate import NONE, TASK, TaskAggregate
 from streams.protocols.sap.processor.authorization import Authorization, authorization_of
 from streams.protocols.sap.processor.commands import (
@@ -88,14 +89,15 @@ def checks(task: Json, sha256: str, facts: Facts) -> Iterator[Check]:
     yield Check(rules.RATE_LIMITED.code, _too_fast(task, facts))
 
 
-def decide(task: Command, ctx: DecisionContext) -> None:
+def decide(task: Command, ctx: DecisionContext, *, from_copy: bool = True) -> None:
+    """Decide a Task.  from_copy: whether a copy of the cache may answer it."""
     refusal = check_record(task, ctx)
     if refusal is None:
         facts = _facts(task, ctx)
         refusal = first_failure(checks(task.json, task.known_sha256, facts))
         if refusal is None:
             _pay(task, facts, ctx)
-            _accept(task, ctx)
+            _accept(task, ctx, from_copy and ctx.setting("CACHE_COPY"))
             return
     send_ack(task, refusal, ctx)
 
@@ -158,7 +160,7 @@ def _too_fast(task: Json, facts: Facts) -> Verdict | None:
     return Verdict(rules.RATE_LIMITED.code, reason, path, evidence, retry_after_ms=wait)
 
 
-def _accept(command: Command, ctx: DecisionContext) -> None:
+def _accept(command: Command, ctx: DecisionContext, from_copy: bool) -> None:
     deadline_at, past = _deadline(command, ctx)
     enforced = not past or ctx.setting("PAST_DEADLINE") == "timeout"
     bound = _policy(command, ctx)
@@ -174,7 +176,7 @@ def _accept(command: Command, ctx: DecisionContext) -> None:
     task.emit_transition(NONE)
     ctx.emit_edge(*_edges(task.row))
     ctx.work.rows(SAP_TASK_ENVELOPES).put(sap_key(task.task_id), envelope)
-    _begin(task)
+    _begin(task, from_copy)
     task.save()
 
 
@@ -185,7 +187,7 @@ def _edges(row: AvroValue) -> Iterator[LineageEdge]:
         yield LineageEdge(node, "child_of", f"sap:task:{row['parentTaskId']}")
 
 
-def _begin(task: TaskAggregate) -> None:
+def _begin(task: TaskAggregate, from_copy: bool) -> None:
     """Take the first steps, as far as none of them ends the task."""
     if task.overdue:
         outcomes.expire(task)
@@ -201,7 +203,8 @@ def _begin(task: TaskAggregate) -> None:
         task.dispatch()
     else:
         task.row["cacheState"] = "lookup"
-        lookups.read(task)
+        if not (from_copy and copied_answers.serve(task)):
+            lookups.read(task)
 
 
 def _deadline(command: Command, ctx: DecisionContext) -> tuple[int | None, bool]:
