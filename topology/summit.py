@@ -75,12 +75,23 @@ SUMMIT_AUTO_CALLS = Topic(
     meaning="calls of critics that the service makes, to judge completed runs",
     max_bytes=INPUT_BYTES,
 )
+SUMMIT_TREE = Topic(
+    "summit.tree",
+    TopicKind.INTERNAL,
+    "headrace.summit.SummitTree",
+    key="runId",
+    key_of=member("runId"),
+    meaning="what runs tell the runs above them: that they are there, and what they have spent;"
+    " and what stops the runs below",
+    max_bytes=INPUT_BYTES,
+)
 SUMMIT_EVENTS = Topic(
     "summit.events",
     TopicKind.FACT,
     "headrace.summit.SummitEvent",
     key="runId; of a manifest, agentId; of a key.mismatch, the record's own key",
-    meaning="the verdict on each manifest, call and reply, and runs that timed out",
+    meaning="the verdict on each manifest, call and reply, runs that timed out, and what was"
+    " counted for the runs above",
     max_bytes=FACT_BYTES,
 )
 SUMMIT_INBOX = Topic(
@@ -110,6 +121,15 @@ SUMMIT_AGENTS = Topic(
     meaning="the manifest in force of each agent, and each version that was ever accepted",
     max_bytes=TABLE_BYTES,
 )
+SUMMIT_TREES = Topic(
+    "summit.trees",
+    TopicKind.TABLE,
+    "headrace.summit.SummitTreeTotals",
+    key="runId",
+    key_of=member("runId"),
+    meaning="what each run that has runs below it has spent with them",
+    max_bytes=TABLE_BYTES,
+)
 
 SUMMIT_MANIFESTS_DLQ = dead_letters(SUMMIT_MANIFESTS, "manifests that could not be judged, as sent")
 SUMMIT_CALLS_DLQ = dead_letters(SUMMIT_CALLS, "calls that could not be judged, as sent")
@@ -117,6 +137,7 @@ SUMMIT_REPLIES_DLQ = dead_letters(SUMMIT_REPLIES, "replies that could not be jud
 SUMMIT_AUTO_CALLS_DLQ = dead_letters(
     SUMMIT_AUTO_CALLS, "the service's calls of critics that could not be judged"
 )
+SUMMIT_TREE_DLQ = dead_letters(SUMMIT_TREE, "what runs told others that could not be judged")
 
 SUMMIT_RUNS_TABLE = public_table(SUMMIT_RUNS)
 SUMMIT_AGENTS_TABLE = public_table(SUMMIT_AGENTS, caught_up=True, written_once=2)
@@ -126,12 +147,19 @@ SUMMIT_REPLIES_KNOWN = Table(
     key="runId/replyId",
     meaning="the accepted replies of each run, with the hash of each",
 )
+SUMMIT_TREES_TABLE = public_table(SUMMIT_TREES)
+SUMMIT_TREE_ORIGINS = Table(
+    "summit-tree-origins",
+    "headrace.summit.SummitTreeOrigin",
+    key="runId/origin",
+    meaning="the last totals of each run below another, and of that one itself",
+)
 
 SUMMIT_PROCESSOR = ProcessorDeclaration(
     "summit",
     "decides manifests, calls and replies, stores each run and the evidence of its output,"
-    " delivers, and ends what takes too long",
-    inputs=(SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_AUTO_CALLS),
+    " delivers, ends what takes too long, and adds up what runs and those below them spend",
+    inputs=(SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_AUTO_CALLS, SUMMIT_TREE),
     outputs=(
         SUMMIT_EVENTS,
         SUMMIT_RUNS,
@@ -144,8 +172,17 @@ SUMMIT_PROCESSOR = ProcessorDeclaration(
         SUMMIT_REPLIES_DLQ,
         SUMMIT_AUTO_CALLS,
         SUMMIT_AUTO_CALLS_DLQ,
+        SUMMIT_TREE,
+        SUMMIT_TREE_DLQ,
+        SUMMIT_TREES,
     ),
-    tables=(SUMMIT_RUNS_TABLE, SUMMIT_AGENTS_TABLE, SUMMIT_REPLIES_KNOWN),
+    tables=(
+        SUMMIT_RUNS_TABLE,
+        SUMMIT_AGENTS_TABLE,
+        SUMMIT_REPLIES_KNOWN,
+        SUMMIT_TREES_TABLE,
+        SUMMIT_TREE_ORIGINS,
+    ),
     global_tables=(SUMMIT_AGENTS_TABLE,),
 )
 
@@ -164,6 +201,9 @@ DECLARED = ProtocolTopology(
         SUMMIT_REPLIES_DLQ,
         SUMMIT_AUTO_CALLS,
         SUMMIT_AUTO_CALLS_DLQ,
+        SUMMIT_TREE,
+        SUMMIT_TREE_DLQ,
+        SUMMIT_TREES,
     ),
     processors=(SUMMIT_PROCESSOR,),
     verdicts={
@@ -171,6 +211,7 @@ DECLARED = ProtocolTopology(
         SUMMIT_CALLS: (SUMMIT_EVENTS,),
         SUMMIT_REPLIES: (SUMMIT_EVENTS,),
         SUMMIT_AUTO_CALLS: (SUMMIT_EVENTS,),
+        SUMMIT_TREE: (SUMMIT_EVENTS,),
     },
     node_kinds=(
         NodeKind("summit:run:<runId>", "a Summit run", True),

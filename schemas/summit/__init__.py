@@ -74,6 +74,9 @@ from schemas.summit.rows import (
     SummitAgent,
     SummitEvent,
     SummitRun,
+    SummitTree,
+    SummitTreeOrigin,
+    SummitTreeTotals,
     ToolResult,
 )
 
@@ -122,6 +125,9 @@ __all__ = [
     "SummitObject",
     "SummitReply",
     "SummitRun",
+    "SummitTree",
+    "SummitTreeOrigin",
+    "SummitTreeTotals",
     "ToolCall",
     "ToolCallParams",
     "ToolDefinition",

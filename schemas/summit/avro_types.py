@@ -53,7 +53,7 @@ EventSubject = Annotated[
     str,
     Enumeration(
         "EventSubject",
-        ("manifest", "call", "reply", "timer", "judge"),
+        ("manifest", "call", "reply", "timer", "judge", "tree"),
         "What a fact of Summit is about.",
     ),
 ]
@@ -76,6 +76,10 @@ RunKind = Annotated[
     ),
 ]
 RunState = Annotated[str, Enumeration("RunState", words.STATES, "Where a run stands.")]
+TreeKind = Annotated[
+    str,
+    Enumeration("TreeKind", (words.LINK, words.SPEND, words.STOP), "What a tree record says."),
+]
 VerificationStatus = Annotated[
     str,
     Enumeration(

@@ -47,6 +47,9 @@ RECORDS: dict[type[SummitObject], str] = {
     rows.RunCancel: "Who cancelled a run, and why.",
     rows.Evidence: "What a run rests on: positions in the log, and hashes of what lies there.",
     rows.SummitAgent: "An accepted manifest, and whether the agent takes calls.",
+    rows.SummitTree: "What one run tells another of its tree.",
+    rows.SummitTreeTotals: "What a run and the runs below it have spent.",
+    rows.SummitTreeOrigin: "The last totals of one run of a tree.",
 }
 """The models that are records, with their descriptions."""
 

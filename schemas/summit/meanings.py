@@ -137,6 +137,14 @@ _RECORDS: Mapping[str, str] = {
     "SummitEvent.output": "of a reply that completes its run",
     "SummitEvent.judgeRunId": "the critic's run that the service makes of it (5.8)",
     "SummitEvent.judge": "of a `judge` event: what came of the critic's run",
+    "SummitEvent.originRunId": "of a tree: the run that was counted, or whose budget stops others",
+    "SummitEvent.treeUsd": "dollars of the run and those below it, to nine decimals",
+    "SummitTreeTotals.tokens": "of the run and those below it",
+    "SummitTreeTotals.usd": "dollars, the same, to nine decimals",
+    "SummitTreeTotals.runs": "how many runs that are, the run itself included",
+    "SummitTreeTotals.open": "how many of those below have not ended",
+    "SummitTreeTotals.at": "when they last changed",
+    "SummitTreeTotals.cause": "the position of the record that changed them",
 }
 
 MEANINGS: Mapping[str, str] = {**_SHARED, **_MANIFEST, **_CALL, **_REPLY, **_RECORDS}

@@ -67,6 +67,19 @@ def money(usd: float | Decimal) -> Decimal:
     return exact.quantize(_NINE_PLACES, context=_EXACT)
 
 
+def money_text(usd: float | Decimal) -> str:
+    """Return an amount with exactly 9 decimals and without an exponent."""
+    return format(money(usd), "f")
+
+
+def sum_of_money(*amounts: Decimal) -> Decimal:
+    """Add amounts exactly."""
+    total = Decimal(0)
+    for amount in amounts:
+        total = _EXACT.add(total, amount)
+    return total
+
+
 def rounded_usd(usd: float | Decimal) -> float:
     """Return an amount as responses show it: rounded half-even to 9 places, `0` for 0.0."""
     number = float(money(usd))
@@ -127,6 +140,20 @@ def broken_budget(budget: Mapping[str, Any] | None, metrics: Mapping[str, Any]) 
     return None
 
 
+def broken_tree_budget(budget: Mapping[str, Any] | None, usd: Decimal, tokens: int) -> str | None:
+    """Return the rule of the first budget that the totals of a run's tree exceed, else None.
+
+    usd: dollars, rounded to 9 places run by run.  It is `budget.tree_usd` or `budget.tree_tokens`.
+    """
+    if budget is None:
+        return None
+    if budget.get("usd") is not None and usd > money(budget["usd"]):
+        return rules.BUDGET_TREE_USD.code
+    if budget.get("tokens") is not None and tokens > budget["tokens"]:
+        return rules.BUDGET_TREE_TOKENS.code
+    return None
+
+
 def timeout_ms(budget: Mapping[str, Any] | None, default_s: float) -> int:
     """Return the budget's seconds, else the default, in whole milliseconds, rounded up."""
     seconds = budget.get("seconds") if budget else None
@@ -165,13 +192,16 @@ def run_error(
     path: str | None = None,
     errors: Sequence[JsonObject] | None = None,
     agent_error: JsonObject | None = None,
+    origin_run: str | None = None,
 ) -> JsonObject:
     """Return the RunError of a run that a rule ended.
 
     rule: one of F or B, of a timer, or `cancel.accepted`.  errors: of a schema.  agent_error: the
-    RunError that the agent sent.
+    RunError that the agent sent.  origin_run: of a tree, the run that broke the budget.
     """
     data: JsonObject = {"rule": rule}
+    if origin_run is not None:
+        data["originRunId"] = origin_run
     if path is not None:
         data["path"] = path
     if errors:

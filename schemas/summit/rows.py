@@ -17,10 +17,12 @@ from schemas.summit.avro_types import (
     EventSubject,
     EventVerdict,
     Fault,
+    Int,
     ReplyKind,
     RunKind,
     RunState,
     Time,
+    TreeKind,
     VerificationStatus,
 )
 from schemas.summit.models import (
@@ -204,3 +206,57 @@ class SummitEvent(SummitObject):
     output: Annotated[Any, Doc("of a reply that completes its run")] = None
     judgeRunId: Annotated[str | None, Doc("the critic's run that the service makes")] = None
     judge: Annotated[RunJudge | None, Doc("what came of the critic's run")] = None
+    originRunId: Annotated[str | None, Doc("the run that was counted, or that stops others")] = None
+    treeUsd: Annotated[str | None, Doc("dollars of the whole tree, to nine decimals")] = None
+
+
+@dataclass(kw_only=True)
+class SummitTree(SummitObject):
+    """A record from one run to another of its tree, over the internal topic.
+
+    usd: dollars, to nine decimals.  tokens, usd, ended: of the origin alone.
+    """
+
+    runId: Annotated[str, Doc("the addressee")]
+    kind: TreeKind
+    origin: Annotated[str, Doc("the run whose figures these are; of a stop, whose budget broke")]
+    via: Annotated[str, Doc("the addressee's child through which it comes; of a stop, its parent")]
+    agentId: Annotated[str, Doc("of the origin")]
+    caller: Annotated[str | None, Doc("of the origin")] = None
+    tokens: int
+    usd: str
+    ended: bool
+    hops: Annotated[Int, Doc("how often it was passed on")]
+    rule: Annotated[str | None, Doc("of a stop: the rule that the origin's tree broke")] = None
+    at: Time
+    cause: str
+
+
+@dataclass(kw_only=True)
+class SummitTreeTotals(SummitObject):
+    """The totals of a run and all runs below it.
+
+    usd: dollars, to nine decimals.
+    """
+
+    runId: str
+    tokens: int
+    usd: str
+    runs: Annotated[Int, Doc("the run itself included")]
+    open: Annotated[Int, Doc("runs below that have not ended")]
+    at: Time
+    cause: str
+
+
+@dataclass(kw_only=True)
+class SummitTreeOrigin(SummitObject):
+    """The last totals of one run of a tree; that of the run itself begins the list of the others.
+
+    usd: dollars, to nine decimals.
+    """
+
+    via: Annotated[str, Doc("the child through which it was reached")]
+    tokens: int
+    usd: str
+    ended: bool
+    next: Annotated[str | None, Doc("the run that was linked before this one")] = None

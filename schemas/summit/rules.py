@@ -138,6 +138,14 @@ CANCEL_AGENT = _policy("cancel.agent", INVALID_PARAMS, "agentId is not the run's
 CANCEL_NOT_CALLER = _policy(
     "cancel.not_caller", DENIED, "neither the run's caller nor an operator cancels it"
 )
+TREE_UNKNOWN = _log("tree.unknown", None, "there is no run that the record is addressed to")
+TREE_NOT_ENTITLED = _policy(
+    "tree.not_entitled", None, "neither the parent's agent nor its caller made the run"
+)
+TREE_UNLINKED = _log("tree.unlinked", None, "the run through which it comes is not linked")
+TREE_CYCLE = _log("tree.cycle", None, "the run would be below itself")
+TREE_DEEP = _log("tree.deep", None, "it was passed on more than 64 times")
+TREE_FULL = _policy("tree.full", None, "the tree has HEADRACE_SUMMIT_TREE_MAX runs")
 RUN_PENDING = Rule(
     "run.pending", "the wait is over and the run has not ended", Stage.WARNING, Where.EDGE
 )
@@ -186,6 +194,14 @@ BUDGET_NONE = _fault(
 BUDGET_USD = _budget("budget.usd", "the run cost more than its budget")
 BUDGET_TOKENS = _budget("budget.tokens", "the run took more tokens than its budget")
 BUDGET_AGENT_STOP = _budget("budget.agent_stop", "the agent stopped so as to keep to the budget")
+BUDGET_TREE_USD = _budget("budget.tree_usd", "the run and those below it cost more than its budget")
+BUDGET_TREE_TOKENS = _budget(
+    "budget.tree_tokens", "the run and those below it took more tokens than its budget"
+)
+BUDGET_TREE_SIZE = _budget(
+    "budget.tree_size", "a run with a budget has more runs below it than can be counted"
+)
+BUDGET_TREE = _budget("budget.tree", "a run above ended because its budget was exceeded")
 BUDGET_SECONDS = _budget("budget.seconds", "the time that the caller gave is over", Stage.TIMER)
 RUN_TIMEOUT = Rule(
     "run.timeout", "the time that the service gives is over", Stage.TIMER, Where.PROCESSOR
@@ -214,12 +230,16 @@ REPLY_ERROR = _effect("reply.error", "the run failed, as its agent says")
 REPLY_VERIFICATION = _effect("reply.verification", "a judge has spoken")
 JUDGE_RECORDED = _effect("judge.recorded", "what the critic's run says is the run's verification")
 JUDGE_FLAGGED = _effect("judge.flagged", "the critic's run says nothing; the run is flagged")
+TREE_LINKED = _effect("tree.linked", "what the run spends counts for the one above")
+TREE_SPENT = _effect("tree.spent", "what the run has spent is counted")
+TREE_STOPPED = _effect("tree.stopped", "the run is stopped with the one above")
 
 # Duplicates.
 MANIFEST_DUPLICATE = _effect("manifest.duplicate", "the agent has this manifest already")
 CALL_DUPLICATE = _effect("call.duplicate", "the call made this run before")
 CANCEL_DUPLICATE = _effect("cancel.duplicate", "the run is cancelled already")
 REPLY_DUPLICATE = _effect("reply.duplicate", "the reply was accepted before")
+TREE_SAME = _effect("tree.same", "it is known already")
 
 # Rules of the gateway.
 SERVICE_UNAVAILABLE = Rule(

@@ -31,6 +31,9 @@ SPEC = Spec(
         "headrace.summit.SummitRun",
         "headrace.summit.SummitAgent",
         "headrace.summit.SummitReplyKnown",
+        "headrace.summit.SummitTree",
+        "headrace.summit.SummitTreeTotals",
+        "headrace.summit.SummitTreeOrigin",
     ),
     kinds={
         "summit.manifest": check_manifest,

@@ -25,6 +25,7 @@ METHODS = (*LOGGED_METHODS, *QUERY_METHODS)
 DIALECTS = ("summit", "mcp")
 
 INVOKE, TOOL, STOP = "invoke", "tool", "stop"
+LINK, SPEND = "link", "spend"
 """Kinds of runs, and of deliveries."""
 
 QUEUED, RUNNING = "queued", "running"

@@ -23,6 +23,7 @@ def _has_route(method: str, template: str) -> bool:
 
 FEATURES: tuple[Feature, ...] = (
     Feature("as_of", "queries of one object take `as_of`"),
+    Feature("budget_trees", "the budget of a Summit run bounds the runs below it too"),
     Feature("checkpoints", "signed checkpoints over the facts, and `sealed` in proofs"),
     Feature(
         "console",

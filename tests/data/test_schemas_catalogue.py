@@ -119,6 +119,10 @@ PINNED = {
     1_000_000_097: ("headrace.saop.SaopTask", 2, "ea23fc325a42d314"),
     1_000_000_098: ("headrace.saop.SaopTaskSignal", 2, "e1940db65b120584"),
     1_000_000_099: ("headrace.saop.SaopTurnHead", 2, "ea804effa0371883"),
+    1_000_000_100: ("headrace.summit.SummitEvent", 3, "feb7d921595103a9"),
+    1_000_000_101: ("headrace.summit.SummitTree", 1, "adac59415bca38cd"),
+    1_000_000_102: ("headrace.summit.SummitTreeTotals", 1, "90f49e08d44b5a93"),
+    1_000_000_103: ("headrace.summit.SummitTreeOrigin", 1, "9080e72522307c2d"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -7,6 +7,8 @@ Source: Summit guide, 4 and 5.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from decimal import Decimal
 from typing import NamedTuple
 
 from tests.e2e import summit_facts
@@ -19,7 +21,7 @@ from tests.e2e.summit_history import (
     reply_hash,
 )
 from tests.e2e.summit_judge import FINAL, Judge, Ruling
-from tests.e2e.summit_model import Run, stamp
+from tests.e2e.summit_model import Run, money, stamp
 from tests.e2e.summit_registry import Registry
 from topology.summit import (
     SUMMIT_CALLS,
@@ -27,6 +29,7 @@ from topology.summit import (
     SUMMIT_MANIFESTS,
     SUMMIT_REPLIES,
     SUMMIT_RUNS,
+    SUMMIT_TREE,
 )
 
 Edge = tuple[str, str, str]
@@ -65,6 +68,8 @@ class Fold:
         self._rows = history.rows(SUMMIT_RUNS)
         topics = (SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES)
         self._commands = {entry.place: entry for topic in topics for entry in history.of(topic)}
+        self._tree_records = {entry.place: entry for entry in history.of(SUMMIT_TREE)}
+        self._tree_causes: list[str] = []
         self._last: dict[tuple[str, int, bytes | None], int] = {}
         facts = history.of(SUMMIT_EVENTS)
         for entry in facts:
@@ -73,8 +78,11 @@ class Fold:
         for entry in facts:
             if entry.value["subject"] == "timer":
                 self._timer(entry)
+            elif entry.value["subject"] == "tree":
+                self._tree(entry)
             elif entry.value["subject"] != "manifest":
                 self._command(entry)
+        self._check_told()
         self.edges += self.registry.edges
 
     def _fault(self, text: str) -> None:
@@ -188,6 +196,43 @@ class Fold:
         if reply["kind"] != "verification":
             used = {name: run.row["metrics"][name] for name in ("cost_usd", "tokens")}
             self._figures(entry, used)
+
+    def _tree(self, entry: Entry) -> None:
+        """Check a fact on what a run told another: in this traffic, one that is not there."""
+        fact = entry.value
+        self._tree_causes.append(fact["cause"])
+        record = self._tree_records.get(fact["cause"])
+        if record is None or record.value["runId"] != fact["runId"]:
+            self._fault(f"{entry.place} is about {fact['cause']}, which says nothing to that run")
+            return
+        if (fact["verdict"], fact["rule"]) != ("rejected", "tree.unknown"):
+            self._fault(f"{entry.place} is {fact['verdict']} by {fact['rule']}, the run is unknown")
+        self._without_effect(entry)
+
+    def _check_told(self) -> None:
+        """Check that each run with a parent told it of itself and of all that it spent, once."""
+        if sorted(self._tree_causes) != sorted(self._tree_records):
+            self._fault("not each record of summit.tree has one fact")
+        by_origin: dict[str, list[Json]] = defaultdict(list)
+        for entry in self._tree_records.values():
+            by_origin[entry.value["origin"]].append(entry.value)
+        parents = {
+            id: run.row["parentRunId"] for id, run in self.runs.items() if "parentRunId" in run.row
+        }
+        if parents.keys() != by_origin.keys():
+            self._fault(f"runs that told a parent: {by_origin.keys() ^ parents.keys()} differ")
+        for id, records in by_origin.items():
+            run = self.runs.get(id)
+            kinds = [record["kind"] for record in records]
+            if kinds != ["link", *["spend"] * (len(kinds) - 1)]:
+                self._fault(f"{id} told {kinds}")
+            if run is None or {record["runId"] for record in records} != {parents.get(id)}:
+                self._fault(f"{id} told another run than its parent")
+                continue
+            last, metrics = records[-1], run.row["metrics"]
+            reported = Decimal(last["usd"]), last["tokens"], last["ended"]
+            if reported != (money(metrics["cost_usd"]), metrics["tokens"], not run.open):
+                self._fault(f"{id} told {reported}, it used {metrics}")
 
     def _timer(self, entry: Entry) -> None:
         fact, run = entry.value, self.runs.get(entry.text_key)

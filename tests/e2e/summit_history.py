@@ -30,6 +30,7 @@ from topology.summit import (
     SUMMIT_REPLIES,
     SUMMIT_REPLIES_DLQ,
     SUMMIT_RUNS,
+    SUMMIT_TREE,
 )
 
 __all__ = ["COMMANDS", "Entry", "Logged", "Unread", "hash_of", "plain", "read"]
@@ -40,7 +41,7 @@ COMMANDS = {
     "reply": (SUMMIT_REPLIES, SUMMIT_REPLIES_DLQ),
 }
 """By what its fact is about: a topic, and where that goes which cannot be judged."""
-SHOWN = (SUMMIT_EVENTS, SUMMIT_INBOX, SUMMIT_AGENTS, RTES_RAW, LINEAGE_EDGES)
+SHOWN = (SUMMIT_EVENTS, SUMMIT_INBOX, SUMMIT_AGENTS, SUMMIT_TREE, RTES_RAW, LINEAGE_EDGES)
 _JSON = "_json"
 _LARGEST = 2**53 - 1
 

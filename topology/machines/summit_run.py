@@ -1,6 +1,7 @@
 """A run of Summit, from the call that makes it to its one end.
 
-The agent moves it by its replies, the caller by a cancel, the service by its timer.  A final reply
+The agent moves it by its replies, the caller by a cancel, the service by its timer, and the runs
+above and below it by what they spend, which changes no run that has ended.  A final reply
 ends a run in any case: one whose content is wrong fails it, so that nobody waits for the timeout.
 A short run may end before it was seen running.  Progress does not change a run that is running,
 and neither does a critic's word one that is completed.
@@ -44,6 +45,8 @@ class RunEvent(StrEnum):
     TIMEOUT = "timeout"
     OUT_OF_TIME = "out_of_time"
     VERIFICATION = "verification"
+    TREE_OVERSPEND = "tree_overspend"  # the run and those below it spent more than its budget
+    TREE_STOP = "tree_stop"  # a run above exceeded its budget
 
 
 _S = RunState
@@ -59,6 +62,8 @@ _OPEN: dict[str, RunState] = {
     _E.CANCEL: _S.CANCELLED,
     _E.TIMEOUT: _S.FAILED,
     _E.OUT_OF_TIME: _S.BUDGET_EXCEEDED,
+    _E.TREE_OVERSPEND: _S.BUDGET_EXCEEDED,
+    _E.TREE_STOP: _S.BUDGET_EXCEEDED,
 }
 
 MACHINE = define(

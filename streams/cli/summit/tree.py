@@ -17,7 +17,7 @@ from streams.cli.summit.states import state_cell
 from streams.cli.tree_stems import ASCII, stems
 from streams.settings import Settings
 
-_TITLES = ("run", "agent", "state", "tokens", "usd")
+_TITLES = ("run", "agent", "state", "tokens", "usd", "tree usd")
 
 
 @click.command("tree", cls=SummitCommand)
@@ -25,6 +25,8 @@ _TITLES = ("run", "agent", "state", "tokens", "usd")
 @lists.options
 def command(run: str, **params: Any) -> None:
     """Show a run and the runs below it, with what each has used, and the budget of the first.
+
+    The last column has what a run has cost together with those that count for it.
 
     \b
     Example:
@@ -66,4 +68,5 @@ def _row(item: Any, stem: str, page: text.Page) -> tuple[Any, ...]:
         state_cell(item["status"], page),
         page.number(item["tokens"]),
         page.number(float(item["usd"])),
+        page.number(None if item["treeUsd"] is None else float(item["treeUsd"])),
     )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from schemas import encode
 from schemas.summit.words import COMPLETED
 from streams.protocols.summit.fold import FOLD
-from streams.protocols.summit.queries.rows import input_key, output_key, run_events, run_key
+from streams.protocols.summit.queries.rows import (
+    input_key,
+    output_key,
+    run_events,
+    run_key,
+    totals_key,
+)
+from streams.protocols.summit.queries.runs import HIDDEN
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step
@@ -30,7 +37,7 @@ def run(query: AsOfQuery) -> Rows:
         row["evidence"] = {**row["evidence"], "manifestPosition": known}
     if row["state"] != COMPLETED:
         hidden[output_key(run_id)] = None
-    return hidden | {row_key: encode(FOLD.table.record, row)}
+    return hidden | {row_key: encode(FOLD.table.record, row), totals_key(run_id): HIDDEN}
 
 
 def _steps(query: AsOfQuery, run_id: str) -> list[Step]:

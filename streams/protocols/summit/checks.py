@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from schemas import summit
 from schemas.summit import rules
 from streams.engine.processor import Message
+from streams.protocols.summit import tree_checks
 from streams.protocols.summit.processor.inbound import Call, Reply
 from streams.replay.checks import (
     CheckContext,
@@ -41,6 +42,8 @@ def check(fact: Fact, command: Message | None, ctx: CheckContext) -> Problems:
         yield from _check_manifest(fact, command, ctx)
         return
     yield from _check_run(fact, ctx)
+    if value["verdict"] == "accepted":
+        yield from tree_checks.check(value, ctx)
     if command is not None and value["subject"] in ("call", "reply"):
         is_call = value["subject"] == "call"
         inbound = Call(command) if is_call else Reply(command)

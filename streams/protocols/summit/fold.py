@@ -30,7 +30,8 @@ _CANCEL = "agent.cancel"
 def row_key(topic: Topic, fact: Fact) -> str | None:
     run_id: str | None = fact["runId"]
     takes = fact["verdict"] in ("accepted", "fired") and fact["subject"] != "manifest"
-    return run_id if takes else None
+    changes = fact["subject"] != "tree" or fact["runVersion"] is not None
+    return run_id if takes and changes else None
 
 
 def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
@@ -40,7 +41,7 @@ def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row |
         return None
     changes = {"version": fact["runVersion"], "updatedAt": fact["at"]}
     if fact["toState"] is not None:
-        changes |= {"state": fact["toState"], "reason": fact["rule"]}
+        changes |= {"state": fact["toState"], "reason": _reason(fact)}
     after = {**row, **changes, "evidence": dict(row["evidence"])}
     match fact["subject"]:
         case "call":
@@ -55,6 +56,12 @@ def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row |
         case _:
             _apply_end(after, fact)
     return after
+
+
+def _reason(fact: Fact) -> str:
+    """Return the rule of the last change of state: a stop is accepted, and ends by another rule."""
+    stopped = fact["rule"] == rules.TREE_STOPPED.code
+    return rules.BUDGET_TREE.code if stopped else str(fact["rule"])
 
 
 def _read_command(fact: Fact, commands: Commands) -> Mapping[str, Any]:
@@ -175,7 +182,11 @@ def _apply_end(row: Row, fact: Fact, agent_error: summit.JsonObject | None = Non
     if fact["rule"] != rules.REPLY_ERROR.code or error is None:
         errors = [dict(each) for each in fact["errors"]]
         error = summit.run_error(
-            fact["rule"], path=fact["path"], errors=errors, agent_error=agent_error
+            _reason(fact),
+            path=fact["path"],
+            errors=errors,
+            agent_error=agent_error,
+            origin_run=fact.get("originRunId"),
         )
     row["error"] = RunError.from_json(error).to_avro()
 

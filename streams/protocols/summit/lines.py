@@ -91,6 +91,14 @@ def _run(value: Json) -> Line:
     )
 
 
+def _tree(value: Json) -> Line:
+    return Line(
+        who=_run_name(value),
+        what=f"{value['runs']} runs, {value['open']} open",
+        text=one_line(f"${value['usd']}, {value['tokens']} tokens"),
+    )
+
+
 def _agent(value: Json) -> Line:
     return Line(
         who=value["agentId"],
@@ -107,4 +115,5 @@ LINES: Mapping[str, LineOf] = {
     topics.SUMMIT_INBOX.name: _inbox,
     topics.SUMMIT_RUNS.name: _run,
     topics.SUMMIT_AGENTS.name: _agent,
+    topics.SUMMIT_TREES.name: _tree,
 }

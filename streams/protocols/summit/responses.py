@@ -23,6 +23,7 @@ from topology.summit import SUMMIT_AGENTS, SUMMIT_EVENTS, SUMMIT_RUNS
 Status = Literal["queued", "running", "completed", "failed", "cancelled", "budget_exceeded"]
 EventRow = Annotated[dict[str, Any], record_schema("headrace.summit.SummitEvent")]
 ListedRunRow = Annotated[dict[str, Any], record_schema("SummitListedRun")]
+Dollars = Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]{9}$")]
 _RUN = SUMMIT_RUNS.record or ""
 
 
@@ -37,14 +38,28 @@ class ListedRun(ResponseModel):
     status: Status
 
 
+class SummitTreeTotals(ResponseModel):
+    """What a run and the runs below it have spent.
+
+    usd: dollars, to nine decimals.  runs: the run itself included.  open: below it, not ended.
+    """
+
+    usd: Dollars
+    tokens: Count
+    runs: Count
+    open: Count
+
+
 class WholeRun(ListedRun):
     """A run with its inputs and output.
 
     inputs: with defaults.  output: that of a completed run, else null.
+    tree: what it and the runs below it have spent; null of the past.
     """
 
     inputs: Json
     output: Json
+    tree: SummitTreeTotals | None
 
 
 class SummitRuns(ResponseModel):
@@ -56,7 +71,7 @@ class SummitTreeRun(ResponseModel):
     """A run of a tree.
 
     depth: 0 for the run that is asked for.  usd: what it has cost, to nine decimals.
-    treeUsd: null; what runs spend is not added up over a tree.
+    treeUsd: what it and the runs below it have cost.
     """
 
     runId: str
@@ -65,8 +80,8 @@ class SummitTreeRun(ResponseModel):
     agentId: str
     status: Status
     tokens: Count
-    usd: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]{9}$")]
-    treeUsd: str | None
+    usd: Dollars
+    treeUsd: Dollars | None
 
 
 class SummitRunTree(ResponseModel):

@@ -54,6 +54,15 @@ class SummitSettings(ServiceSettings):
         format=CRITICS,
         work=True,
     )
+    summit_tree_max: int = number(
+        "SUMMIT_TREE_MAX",
+        10_000,
+        "most runs below another that are counted for it; with more, a run with a budget of dollars"
+        " or tokens is ended",
+        1,
+        1_000_000,
+        True,
+    )
     summit_judge_gate: bool = setting(
         "SUMMIT_JUDGE_GATE",
         False,

@@ -98,6 +98,8 @@ CODES = {
     **dict.fromkeys(("error.value", "budget.none"), -32011),
     "run.timeout": -32012,
     **dict.fromkeys(("budget.usd", "budget.tokens", "budget.agent_stop", "budget.seconds"), -32013),
+    **dict.fromkeys(("budget.tree_usd", "budget.tree_tokens", "budget.tree_size"), -32013),
+    "budget.tree": -32013,
     "cancel.accepted": -32014,
 }
 

@@ -4647,7 +4647,7 @@ export interface components {
          * @description A run of a tree.
          *
          *     depth: 0 for the run that is asked for.  usd: what it has cost, to nine decimals.
-         *     treeUsd: null; what runs spend is not added up over a tree.
+         *     treeUsd: what it and the runs below it have cost.
          */
         SummitTreeRun: {
             /** Runid */
@@ -4669,6 +4669,22 @@ export interface components {
             usd: string;
             /** Treeusd */
             treeUsd: string | null;
+        };
+        /**
+         * SummitTreeTotals
+         * @description What a run and the runs below it have spent.
+         *
+         *     usd: dollars, to nine decimals.  runs: the run itself included.  open: below it, not ended.
+         */
+        SummitTreeTotals: {
+            /** Usd */
+            usd: string;
+            /** Tokens */
+            tokens: number;
+            /** Runs */
+            runs: number;
+            /** Open */
+            open: number;
         };
         /**
          * SummitVerdicts
@@ -5120,6 +5136,7 @@ export interface components {
          * @description A run with its inputs and output.
          *
          *     inputs: with defaults.  output: that of a completed run, else null.
+         *     tree: what it and the runs below it have spent; null of the past.
          */
         WholeRun: {
             /**
@@ -5131,6 +5148,7 @@ export interface components {
             inputs: unknown;
             /** Output */
             output: unknown;
+            tree: components["schemas"]["SummitTreeTotals"] | null;
         };
         /**
          * WrittenSchema
@@ -6504,7 +6522,7 @@ export interface components {
         "headrace.summit.SummitEvent": {
             eventId: string;
             /** @enum {string} */
-            subject: "manifest" | "call" | "reply" | "timer" | "judge";
+            subject: "manifest" | "call" | "reply" | "timer" | "judge" | "tree";
             /** @enum {string} */
             verdict: "accepted" | "duplicate" | "rejected" | "fired";
             rule: string;
@@ -6535,6 +6553,8 @@ export interface components {
             output: unknown;
             judgeRunId: string | null;
             judge: components["schemas"]["headrace.summit.RunJudge"] | null;
+            originRunId: string | null;
+            treeUsd: string | null;
         };
         /** Receiver */
         "headrace.apc.Receiver": {
@@ -7116,6 +7136,7 @@ export interface components {
             inputs: unknown;
             /** Output */
             output: unknown;
+            tree: components["schemas"]["SummitTreeTotals"] | null;
         };
         "apc.packet": components["schemas"]["apc.packet.TaskIrPacket"] | components["schemas"]["apc.packet.IdeaPacket"] | components["schemas"]["apc.packet.ClaimPacket"] | components["schemas"]["apc.packet.ArtifactPacket"] | components["schemas"]["apc.packet.SignalPacket"] | components["schemas"]["apc.packet.EvalPacket"] | components["schemas"]["apc.packet.TransferPacket"] | components["schemas"]["apc.packet.ArbitrationPacket"] | components["schemas"]["apc.packet.DecisionPacket"] | components["schemas"]["apc.packet.RetractionPacket"] | components["schemas"]["apc.packet.AckPacket"] | components["schemas"]["apc.packet.NackPacket"] | components["schemas"]["apc.packet.ErrorPacket"] | components["schemas"]["apc.packet.HeartbeatPacket"];
         /** AckPacket */
@@ -17963,7 +17984,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of this input topic. */
-                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "rtes.raw" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies";
+                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "rtes.raw" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies" | "summit.tree";
                 /**
                  * @description With this code.
                  * @example decide_failed

@@ -77,7 +77,9 @@ function RunTree({ run }: { run: string }) {
               <State value={each.status} /> <Text value={each.agentId} code />{" "}
               <span class="muted">
                 {each.tokens.toLocaleString("en")} tokens, {writeDollars(each.usd)}
-                {each.treeUsd !== null && `, ${writeDollars(each.treeUsd)} with those below`}
+                {each.treeUsd !== null &&
+                  each.treeUsd !== each.usd &&
+                  `, ${writeDollars(each.treeUsd)} with those below`}
               </span>
             </li>
           ))}

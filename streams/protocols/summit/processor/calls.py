@@ -25,7 +25,7 @@ from schemas.summit.manifest_schema import Schema
 from schemas.summit.words import MAX_INPUTS_BYTES
 from streams.engine.processor import AvroValue
 from streams.processing.graph import LineageEdge
-from streams.protocols.summit.processor import judging, manifests, runs, timeouts
+from streams.protocols.summit.processor import judging, manifests, runs, timeouts, trees
 from streams.protocols.summit.processor.decision import (
     DecisionContext,
     call_node,
@@ -154,6 +154,7 @@ def _accept(call: Call, agent: AvroValue, inputs: EffectiveInputs, ctx: Decision
     runs.deliver_call(run, _effective_call(call, inputs, row))
     ctx.emit_edge(*_lineage_edges(row))
     run.save()
+    trees.link(run)
     budget = row["budget"] or {}
     limits = {"usd": budget.get("usd"), "tokens_budget": budget.get("tokens")}
     figures = {name: limit for name, limit in limits.items() if limit is not None}
@@ -279,4 +280,5 @@ def _cancel(call: Call, run: Run) -> Verdict:
     ctx.emit_edge(LineageEdge(call_node(ctx.cause), "retracts", run_node(run.run_id)))
     run.save()
     judging.conclude(run)
+    trees.settle(run)
     return accept(rule, run, {"elapsed_ms": runs.elapsed_ms(run)})

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas.summit import rules
-from streams.engine.processor import Message, ProcessorContext, Timer
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.protocols.summit.processor import (
     calls,
     judging,
     manifests,
     replies,
     timeouts,
+    tree_records,
     verdicts,
 )
 from streams.protocols.summit.processor.decision import DecisionContext, record_context
@@ -34,22 +35,26 @@ from topology.summit import (
     SUMMIT_REPLIES,
     SUMMIT_REPLIES_KNOWN,
     SUMMIT_RUNS_TABLE,
+    SUMMIT_TREE,
+    SUMMIT_TREES_TABLE,
 )
 
 
 class SummitProcessor:
-    """The processor of `summit.manifests`, `summit.calls` and `summit.replies`."""
+    """The processor of Summit's commands, and of what runs tell each other."""
 
     declaration = SUMMIT_PROCESSOR
 
     def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
         inputs = [_parse(message) for message in batch]
-        _preload(inputs, ctx)
+        _preload(inputs, [message.value for message in batch if message.topic is SUMMIT_TREE], ctx)
         manifests.load_rows(
             [message for message in batch if message.topic is SUMMIT_MANIFESTS], ctx
         )
         for message, item in zip(batch, inputs, strict=True):
-            if item is None:
+            if message.topic is SUMMIT_TREE:
+                tree_records.judge(message, ctx)
+            elif item is None:
                 manifests.judge(message, ctx)
             else:
                 _decide(item, record_context(message, ctx))
@@ -70,7 +75,7 @@ class SummitProcessor:
 
 
 def _parse(message: Message) -> Inbound | None:
-    """Parse a call or a reply; return None for a manifest."""
+    """Parse a call or a reply; return None for other records."""
     if message.topic in (SUMMIT_CALLS, SUMMIT_AUTO_CALLS):
         return Call(message)
     return Reply(message) if message.topic is SUMMIT_REPLIES else None
@@ -101,13 +106,18 @@ def _dispatch(inbound: Inbound, ctx: DecisionContext) -> Verdict:
     return calls.judge(inbound, ctx)
 
 
-def _preload(inputs: Sequence[Inbound | None], ctx: ProcessorContext) -> None:
+def _preload(
+    inputs: Sequence[Inbound | None], tree_values: Sequence[AvroValue], ctx: ProcessorContext
+) -> None:
     """Fetch the rows that a batch reads, in one call per table; this only saves time.
 
-    inputs: None for a manifest.
+    inputs: None for a record that is no call and no reply.  tree_values: SummitTree.
     """
     sound = [item for item in inputs if item is not None and item.problem is None]
-    ctx.rows(SUMMIT_RUNS_TABLE).load([item.run_id for item in sound])
+    addressed = [value["runId"] for value in tree_values]
+    ctx.rows(SUMMIT_RUNS_TABLE).load([*(item.run_id for item in sound), *addressed])
+    with_totals = [item.run_id for item in sound if isinstance(item, Reply)]
+    ctx.rows(SUMMIT_TREES_TABLE).load([*with_totals, *addressed])
     ctx.rows(SUMMIT_REPLIES_KNOWN).load(
         [reply_key(item) for item in sound if isinstance(item, Reply)]
     )

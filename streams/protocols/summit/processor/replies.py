@@ -30,7 +30,7 @@ from schemas import Problem, canonical_json, summit
 from schemas.summit import rules
 from schemas.summit.words import BUDGET_EXCEEDED, VERIFICATION
 from streams.processing.graph import LineageEdge
-from streams.protocols.summit.processor import judging, manifests, runs, timeouts, usage
+from streams.protocols.summit.processor import judging, manifests, runs, timeouts, trees, usage
 from streams.protocols.summit.processor.decision import DecisionContext, reply_node, run_node
 from streams.protocols.summit.processor.inbound import Reply
 from streams.protocols.summit.processor.runs import Run, find_run, refusing_rule
@@ -119,12 +119,14 @@ def _decide_progress(reply: Reply, content: summit.Content, run: Run) -> Verdict
         rule = rules.REPLY_PROGRESS.code
         run.move(RunEvent.PROGRESS, rule)
     else:
-        runs.end(run, RunEvent.OVERSPEND, rule)
+        runs.end(run, RunEvent.OVERSPEND, rule, origin_run=_origin_of(rule, run))
         runs.deliver_stop(run)
         figures["elapsed_ms"] = runs.elapsed_ms(run)
     run.save()
     judging.conclude(run)
-    return accept(rule, run, figures)
+    trees.settle(run)
+    tree_figures, members = trees.tree_members(run, rule)
+    return accept(rule, run, figures | tree_figures, **members)
 
 
 def _decide_result(reply: Reply, content: summit.Content, run: Run) -> Verdict:
@@ -137,7 +139,7 @@ def _decide_result(reply: Reply, content: summit.Content, run: Run) -> Verdict:
     verdict = _end_run(reply, content, run, end)
     if run.row["judgeRunId"] is not None:
         more["judgeRunId"] = run.row["judgeRunId"]
-    return verdict._replace(more=more)
+    return verdict._replace(more={**verdict.more, **more})
 
 
 def _decide_error(reply: Reply, content: summit.Content, run: Run) -> Verdict:
@@ -203,6 +205,7 @@ def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Ve
         path=end.path,
         errors=end.errors,
         agent_error=content.error,
+        origin_run=_origin_of(end.rule, run),
     )
     node = reply_node(reply.run_id, reply.reply_id)
     ctx.emit_edge(LineageEdge(node, "answers", run_node(run.run_id)))
@@ -210,8 +213,15 @@ def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Ve
         judging.call_critic(run, content.output)
     run.save()
     judging.conclude(run, reply.reply_id, content.output)
-    figures = {**usage.spent(run), "elapsed_ms": runs.elapsed_ms(run)}
-    return accept(end.rule, run, figures, end.path, end.errors)
+    trees.settle(run)
+    tree_figures, members = trees.tree_members(run, end.rule)
+    figures = {**usage.spent(run), **tree_figures, "elapsed_ms": runs.elapsed_ms(run)}
+    return accept(end.rule, run, figures, end.path, end.errors, **members)
+
+
+def _origin_of(rule: str, run: Run) -> str | None:
+    """Return the run whose figures broke a budget of trees: the run itself; else None."""
+    return run.run_id if rule in trees.TREE_BUDGETS else None
 
 
 def _decide_verification(reply: Reply, run: Run) -> Verdict:

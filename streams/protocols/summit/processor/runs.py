@@ -36,12 +36,15 @@ class Run:
     """A run in one decision.
 
     row: SummitRun, which the decision may change.  before: the state when the decision began.
+    metrics_before, ended_before: what the runs above know of it.
     """
 
     def __init__(self, row: AvroValue, ctx: DecisionContext) -> None:
         self.row = row
         self.ctx = ctx
         self.before: str = row["state"]
+        self.metrics_before: AvroValue = row["metrics"]
+        self.ended_before = not self.open
 
     @property
     def run_id(self) -> str:
@@ -158,11 +161,13 @@ def end(
     path: str | None = None,
     errors: Errors = (),
     agent_error: summit.JsonObject | None = None,
+    origin_run: str | None = None,
 ) -> None:
     """Make the transition that ends a run.
 
     path, errors: the violation of the rule.  agent_error: the RunError that the agent sent; under
-    the rule `reply.error` it becomes the run's.
+    the rule `reply.error` it becomes the run's.  origin_run: of a rule about trees, the run whose
+    figures broke it, or whose end stops this one.
     """
     row, ctx = run.row, run.ctx
     run.move(event, rule)
@@ -172,7 +177,9 @@ def end(
         row["provenance"] = {"model": _UNKNOWN_MODEL, "timestamp": ctx.time, "extra_json": None}
     if run.state != COMPLETED:
         if rule != rules.REPLY_ERROR.code:
-            agent_error = summit.run_error(rule, path=path, errors=errors, agent_error=agent_error)
+            agent_error = summit.run_error(
+                rule, path=path, errors=errors, agent_error=agent_error, origin_run=origin_run
+            )
         row["error"] = RunError.from_json(agent_error).to_avro()
     if run.kind == "tool":
         _report_tool(run, rule)

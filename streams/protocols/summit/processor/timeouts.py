@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from schemas.summit import rule_message, rules
 from streams.engine.processor import ProcessorContext, Timer
-from streams.protocols.summit.processor import judging, runs, verdicts
+from streams.protocols.summit.processor import judging, runs, trees, verdicts
 from streams.protocols.summit.processor.decision import overdue_context, timer_context
 from streams.protocols.summit.processor.runs import Run
 from streams.protocols.summit.processor.verdicts import Verdict
@@ -53,3 +53,4 @@ def _time_out(run: Run) -> None:
         run.run_id, "timer", verdict, run.ctx, **names, **verdicts.run_members(verdict)
     )
     judging.conclude(run)
+    trees.settle(run)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from schemas import summit
 from streams.engine.processor import AvroValue
+from streams.protocols.summit.processor import trees
 from streams.protocols.summit.processor.inbound import Reply, extra_json
 from streams.protocols.summit.processor.runs import Run
 
@@ -47,9 +48,12 @@ def provenance_row(reported: summit.JsonObject) -> AvroValue:
 
 
 def overspent(content: summit.Content, run: Run) -> str | None:
-    """Return the rule of the budget that the run exceeds with this reply, None if there is none."""
+    """Return the rule of the budget that the run exceeds with this reply, None if there is none.
+
+    Its own spending is compared first, then that of its tree.
+    """
     reported = summit.effective_metrics(content.metrics, run.row["metrics"])
-    return summit.broken_budget(run.row["budget"], reported)
+    return summit.broken_budget(run.row["budget"], reported) or trees.overspent(run, reported)
 
 
 def spent(run: Run) -> dict[str, float]:

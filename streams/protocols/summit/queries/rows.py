@@ -14,6 +14,7 @@
 | summit queue, agentId, createdAt, runId        | nothing, while the run is queued                |
 | summit count, agentId                          | how many runs are in which state, as JSON       |
 | summit last reply, agentId                     | when its last accepted reply came (ms)          |
+| summit totals, runId                           | SummitTreeTotals as on its topic                |
 | summit agent, agentId                          | SummitAgent as on its topic, the current one    |
 | summit version, agentId, version               | SummitAgent as on its topic                     |
 | summit tool, agentId, name                     | a tool of a registered agent, as JSON           |
@@ -50,6 +51,8 @@ from topology.summit import (
     SUMMIT_MANIFESTS_DLQ,
     SUMMIT_REPLIES_DLQ,
     SUMMIT_RUNS,
+    SUMMIT_TREE_DLQ,
+    SUMMIT_TREES,
 )
 
 REGISTERED, QUEUED = "registered", "queued"
@@ -96,6 +99,11 @@ def output_key(run_id: str) -> bytes:
 def end_key(run_id: str) -> bytes:
     """Return the key of a row that is written with both the row and the fact of a run's end."""
     return key("summit end") + text_key(run_id)
+
+
+def totals_key(run_id: str) -> bytes:
+    """Return the key of what a run and those below it have spent."""
+    return key("summit totals") + text_key(run_id)
 
 
 def count_key(agent_id: str) -> bytes:
@@ -168,6 +176,11 @@ def _apply_runs(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> No
             rows[end_key(row["runId"])] = b""
 
 
+def _apply_totals(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record in records:
+        rows[totals_key((record.key or b"").decode())] = record.value
+
+
 def _update_counts(
     row: Mapping[str, Any], before: Mapping[str, Any] | None, rows: WriteBatch
 ) -> None:
@@ -220,5 +233,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
     SUMMIT_CALLS_DLQ.name: None,
     SUMMIT_REPLIES_DLQ.name: None,
     SUMMIT_AUTO_CALLS_DLQ.name: None,
+    SUMMIT_TREES.name: _apply_totals,
+    SUMMIT_TREE_DLQ.name: None,
 }
 """The projection by topic, as in `streams.view_store.rows`."""

@@ -7,7 +7,7 @@ from typing import Any
 from schemas import summit
 from schemas.projection import Projection
 from schemas.summit import rules
-from schemas.summit.results import rounded_money
+from schemas.summit.results import money_text, rounded_money
 from schemas.summit.words import STATES, TERMINAL
 from streams.errors import NotFound
 from streams.protocols.summit.queries.rows import (
@@ -19,13 +19,14 @@ from streams.protocols.summit.queries.rows import (
     output_key,
     run_events,
     run_key,
+    totals_key,
 )
 from streams.views.pages import page_of, rows_by_index, rows_of, rows_reversed
 from streams.views.parse import QueryParams
 from streams.views.query_params import CURSOR, Parameter, limit, one_of
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
-from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
+from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS, SUMMIT_TREES
 
 PAGED = (limit(100, 500), CURSOR)
 
@@ -69,6 +70,8 @@ RUNS_PARAMS = (
     Parameter("caller", "made by this principal"),
     *PAGED,
 )
+HIDDEN = b""
+"""In place of the totals of a run's tree: they are not known of that time."""
 _STATE = Projection(SUMMIT_RUNS.record or "", ("state",))
 _COMPLETED = "completed"
 _STATUS_MEMBERS = (
@@ -114,7 +117,7 @@ def judged_result(view: ReadOnlyStore, run_id: str) -> Json | None:
 
 
 def run(view: ReadOnlyStore, run_id: str) -> Json:
-    """Return SummitRun with `status` for `state`, and with `inputs` and `output`.
+    """Return SummitRun with `status` for `state`, and with `inputs`, `output` and `tree`.
 
     Raises NotFound.
     """
@@ -124,6 +127,7 @@ def run(view: ReadOnlyStore, run_id: str) -> Json:
         **_with_status(row),
         "inputs": None if inputs is summit.ABSENT else inputs,
         "output": None if output is summit.ABSENT else output,
+        "tree": tree_totals(view, row),
     }
 
 
@@ -132,8 +136,30 @@ def run_status(view: ReadOnlyStore, run_id: str) -> Json:
     row = require_row(view, run_id)
     listed_run = _with_status(row)
     response = {name: listed_run[name] for name in _STATUS_MEMBERS}
+    response["tree"] = tree_totals(view, row)
     run_result = result(view, run_id)
     return response if run_result is None else {**response, "result": run_result}
+
+
+def tree_totals(view: ReadOnlyStore, row: Json) -> Json | None:
+    """Return what a run and those below it have spent: {usd, tokens, runs, open}.
+
+    usd: dollars, to nine decimals.  None of the past: what was spent then is in the facts.
+    row: SummitRun, JSON; without runs below it the totals are its own.
+    """
+    (totals,) = view.get_many([totals_key(row["runId"])])
+    if totals is None:
+        metrics = row["metrics"]
+        return {
+            "usd": money_text(metrics["cost_usd"]),
+            "tokens": metrics["tokens"],
+            "runs": 1,
+            "open": 0,
+        }
+    if totals == HIDDEN:
+        return None
+    value = json_of(SUMMIT_TREES, totals)
+    return {name: value[name] for name in ("usd", "tokens", "runs", "open")}
 
 
 def runs(view: ReadOnlyStore, params: QueryParams) -> Json:

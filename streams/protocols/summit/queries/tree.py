@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from schemas.projection import Projection
-from schemas.summit.results import money
+from schemas.summit.results import money_text
 from streams.protocols.summit.queries.rows import RUNS, run_key
-from streams.protocols.summit.queries.runs import require_row
+from streams.protocols.summit.queries.runs import require_row, tree_totals
 from streams.views.keys import after, key, text_key, texts_in
 from streams.views.pages import Entries, page_of
 from streams.views.parse import QueryError, QueryParams
@@ -38,13 +38,14 @@ def run_tree(view: ReadOnlyStore, run_id: str, params: QueryParams) -> Json:
     def entries(after_key: bytes | None) -> Entries:
         path = [] if after_key is None else _path_to(view, root, after_key[len(prefix) :])
         for run, depth in _walk(view, root, path):
-            yield prefix + text_key(run["runId"]), _item(run, depth)
+            yield prefix + text_key(run["runId"]), _item(view, run, depth)
 
     return page_of(params, prefix, entries)
 
 
-def _item(run: Json, depth: int) -> Json:
-    """Return a run of the tree.  treeUsd: null, since spending is not added up over a tree."""
+def _item(view: ReadOnlyStore, run: Json, depth: int) -> Json:
+    """Return a run of the tree, with what it and those below it have spent."""
+    totals = tree_totals(view, run)
     return {
         "runId": run["runId"],
         _PARENT: run[_PARENT],
@@ -52,8 +53,8 @@ def _item(run: Json, depth: int) -> Json:
         "agentId": run["agentId"],
         "status": run["state"],
         "tokens": run["metrics"]["tokens"],
-        "usd": format(money(run["metrics"]["cost_usd"]), "f"),
-        "treeUsd": None,
+        "usd": money_text(run["metrics"]["cost_usd"]),
+        "treeUsd": None if totals is None else totals["usd"],
     }
 
 

@@ -20,6 +20,7 @@ from topology.machines import summit_agent, summit_run
 from topology.summit import SUMMIT_AGENTS_TABLE
 
 IMPOSSIBLE = "·"
+"""There is no such move: the event does not happen, or changes no run that has ended."""
 REFUSALS = {
     "taken": "✗ run.conflict",
     "ended": "✗ run.terminal",
@@ -39,6 +40,8 @@ RUN_TABLE = """
 | cancel | ✗ run.unknown | cancelled | cancelled | ended | ended | dup | ended |
 | timeout | · | failed | failed | · | · | · | · |
 | out_of_time | · | budget_exceeded | budget_exceeded | · | · | · | · |
+| tree_overspend | · | budget_exceeded | budget_exceeded | · | · | · | · |
+| tree_stop | · | budget_exceeded | budget_exceeded | · | · | · | · |
 | verification | ✗ run.unknown | early | early | = | early | early | early |
 """
 AGENT_TABLE = """
@@ -116,7 +119,9 @@ EVENTS: Mapping[str, Callable[[Bench], Json]] = {
     "verification": lambda b: b.reply("verification", "now"),
 }
 BY_TIMER = ("timeout", "out_of_time")
-BY_RECORD = [(s, e, cell) for (s, e), cell in RUN_CELLS.items() if e not in BY_TIMER]
+BY_TREE = ("tree_overspend", "tree_stop")
+"""What becomes of other runs of the tree; `test_trees` has them."""
+BY_RECORD = [(s, e, cell) for (s, e), cell in RUN_CELLS.items() if e not in (*BY_TIMER, *BY_TREE)]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ EXPECTED = {
         facts=(
             "word-stats:manifest.accepted run-7f2:call.accepted run-7f2:reply.progress "
             "run-7f2:reply.result run-7f2:call.duplicate run-7f2:reply.duplicate "
-            "run-8:call.accepted run-8:reply.result run-8:call.duplicate"
+            "run-8:call.accepted run-7f2:tree.not_entitled run-8:reply.result "
+            "run-7f2:tree.unlinked run-8:call.duplicate"
         ),
         answers="200 200 200 200 200 200 200 200 200",
     ),
@@ -55,7 +56,8 @@ EXPECTED = {
             "word-stats:manifest.accepted r1:call.accepted r1:call.duplicate "
             "r1:run.conflict r1:run.conflict r2:agent.unknown r2:inputs.schema "
             "r2:call.accepted r3:tool.unknown r3:inputs.schema r3:call.accepted "
-            "r3:reply.progress r3:reply.result r4:call.accepted r4:reply.error "
+            "r1:tree.linked r3:reply.progress r3:reply.result r1:tree.spent "
+            "r4:call.accepted r1:tree.linked r4:reply.error r1:tree.spent "
             "r3:call.duplicate"
         ),
         answers="200 200 200 404 200 200",
@@ -195,7 +197,11 @@ def test_more_partitions_change_no_verdict(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_decodable_record_has_one_fact(name: str) -> None:
     facts = values(name, "summit.events")
-    positions = [fact["cause"] for fact in facts if fact["eventId"] == f"{fact['cause']}/0"]
+    positions = [
+        fact["cause"]
+        for fact in facts
+        if fact["eventId"] == f"{fact['cause']}/0" or fact["subject"] == "tree"
+    ]
     fired = [fact["eventId"] for fact in facts if fact["verdict"] == "fired"]
     assert len(positions) + len(fired) == len(facts)
     assert len(set(positions)) == len(positions)

@@ -60,7 +60,7 @@ def test_a_run_without_children_is_its_own_tree(bench: Bench) -> None:
             "status": "queued",
             "tokens": 0,
             "usd": "0.000000000",
-            "treeUsd": None,
+            "treeUsd": "0.000000000",
         }
     ]
 

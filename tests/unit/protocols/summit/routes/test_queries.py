@@ -70,6 +70,7 @@ def test_the_status_of_a_completed_run(seeded_bench: SummitBench) -> None:
         *("runId", "agentId", "kind", "status", "reason", "version", "traceId", "parentRunId"),
         *("createdAt", "startedAt", "updatedAt", "finishedAt", "dueAt", "metrics", "provenance"),
         *("message", "verificationStatus", "judge", "evidence", "result", "judgeRunId", "judges"),
+        "tree",
     }
     assert (run_json["status"], run_json["reason"], run_json["version"]) == (
         "completed",
