@@ -38,6 +38,7 @@ class PlayContext(NamedTuple):
 
     catch_up: brings the view to the end of the log.  clock: ms.  append: appends records to the log
     and runs every processor until it is idle.  partitions: the number of partitions by topic.
+    log: to be read.  line: the number of the line of input.
     """
 
     settings: ServiceSettings
@@ -46,6 +47,8 @@ class PlayContext(NamedTuple):
     append: Callable[[Sequence[Output]], Sequence[Record]]
     new_id: Callable[[], str]
     partitions: Callable[[], Mapping[str, int]]
+    log: Any = None
+    line: int = 0
 
 
 PlayServer = Callable[[PlayContext, str, str, str, Mapping[str, str], Any], Response | None]

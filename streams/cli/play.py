@@ -39,6 +39,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
       {"topic": "rtes.raw", "as": "service", "value": {…}}      skip ingress
       {"advance_ms": 60000}                        let time pass; due timers fire
       {"query": "GET /v1/apc/packets?run_id=r1"}   ask a view
+      {"query": "POST /mcp", "body": {…}}          send a message of MCP; "headers" may be given
       {"restart": true}                            restore all tables from the log
 
     On a terminal, and with --text, prints a line for each line of FILE: what was sent and its
@@ -50,6 +51,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
       headrace play scenarios/idea.jsonl
       headrace play --set APC_REQUIRE_ANTI_DRIFT=true scenarios/idea.jsonl
     """
+    from streams.doors.mcp.playing import serve
     from streams.play.scenario import play
 
     settings = settings_of(sets, partitions)
@@ -58,7 +60,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
 
         show_scenario(file, settings, text.new_page())
         return
-    for output in play(file, settings):
+    for output in play(file, settings, servers=(serve,)):
         common.echo(common.json_line(output))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from schemas import ShapeError
 from schemas.ulid import derived_id
 from streams.api.problems import Response
-from streams.api.query_side import PlayContext
+from streams.api.query_side import PlayContext, PlayServer
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
@@ -51,9 +51,13 @@ def play(
     lines: Iterable[str],
     settings: Settings,
     processors: Callable[[], Sequence[Processor]] = all_processors,
+    servers: Sequence[PlayServer] = (),
 ) -> Iterator[Json]:
-    """Yield the output lines of a scenario.  Raises SettingsError, LineError."""
-    with open_scenario(settings, processors) as scenario:
+    """Yield the output lines of a scenario.  Raises SettingsError, LineError.
+
+    servers: they respond beside those of the protocols.
+    """
+    with open_scenario(settings, processors, servers) as scenario:
         count = 0
         for number, text in enumerate(lines, 1):
             if not text.strip():
@@ -65,12 +69,14 @@ def play(
 
 @contextmanager
 def open_scenario(
-    settings: Settings, processors: Callable[[], Sequence[Processor]] = all_processors
+    settings: Settings,
+    processors: Callable[[], Sequence[Processor]] = all_processors,
+    servers: Sequence[PlayServer] = (),
 ) -> Iterator[Scenario]:
     """Begin a run.  Raises SettingsError."""
     bind_files(settings)
     with tempfile.TemporaryDirectory(prefix="headrace-play-", dir=scratch_parent()) as folder:
-        scenario = Scenario(settings, Path(folder), processors)
+        scenario = Scenario(settings, Path(folder), processors, servers)
         try:
             yield scenario
         finally:
@@ -81,11 +87,17 @@ class Scenario:
     """One run of a scenario: a log, all tasks, a view and a clock (ms)."""
 
     def __init__(
-        self, settings: Settings, folder: Path, processors: Callable[[], Sequence[Processor]]
+        self,
+        settings: Settings,
+        folder: Path,
+        processors: Callable[[], Sequence[Processor]],
+        servers: Sequence[PlayServer] = (),
     ) -> None:
         self.now = START_MS
         self._settings = settings
         self._folder = folder
+        self._servers = [*servers, *(side.play for side in QUERIES if side.play is not None)]
+        self._number = 0
         self._begun = False
         self._ids = 0
         self._views = 0
@@ -104,6 +116,7 @@ class Scenario:
 
     def line(self, number: int, text: str) -> list[Json]:
         """Carry out a line, run all processors until idle, and return the output."""
+        self._number = number
         try:
             return self._dispatch(parse_line(text))
         except LineError as exc:
@@ -219,7 +232,7 @@ class Scenario:
         self._view.catch_up(0)
         headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}
         body = fill.fill_body(method, path, line.get("body"), self._next_time(), self._new_id)
-        answer = self._serve_protocol(method, path, query, headers, body)
+        answer = self._serve(method, path, query, headers, body)
         answer = answer or routes.handle(method, path, query, headers, body)
         self._host.run()
         output = {"query": line["query"], "status": answer.status, "body": answer.body}
@@ -233,10 +246,10 @@ class Scenario:
         self._ids += 1
         return derived_id(f"play/{self._ids}", 0, self._next_time() if at is None else at)
 
-    def _serve_protocol(
+    def _serve(
         self, method: str, path: str, query: str, headers: Mapping[str, str], body: object
     ) -> Response | None:
-        """Return the response of a protocol's own server, None if no protocol serves the path."""
+        """Return the response of a server beside the routes, None if none serves the path."""
         context = PlayContext(
             self._settings,
             self._view,
@@ -244,9 +257,10 @@ class Scenario:
             self._append_and_run,
             self._new_id,
             self._partitions,
+            self.log,
+            self._number,
         )
-        servers = (side.play for side in QUERIES if side.play is not None)
-        answers = (play(context, method, path, query, headers, body) for play in servers)
+        answers = (play(context, method, path, query, headers, body) for play in self._servers)
         return next((answer for answer in answers if answer is not None), None)
 
     def _partitions(self) -> dict[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -101,7 +100,7 @@ def find_offered(door: Door, name: str) -> OfferedTool | None:
 async def run(offered: OfferedTool, call: ToolCall) -> Json:
     """Call the agent, and return its output once the run has ended.  Raises ToolRefused."""
     door, of = call.door, offered.of
-    context = _context_of(call.meta)
+    context = _context_of(door, call.meta)
     is_own = _text_in(call.meta, "run-id") is None
     deadline = Deadline(of.wait_s(door.settings, _number_in(call.meta, "wait-s")))
     envelope = of.call(offered.tool, call.arguments, context)
@@ -127,11 +126,11 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
     return ended(context.run_id, outcome, meta)
 
 
-def _context_of(meta: Mapping[str, Any]) -> CallContext:
+def _context_of(door: Door, meta: Mapping[str, Any]) -> CallContext:
     """Return what `_meta` says of the run; the door makes an id where there is none."""
     budget = meta.get(f"{META}budget")
     return CallContext(
-        _text_in(meta, "run-id") or f"mcp-{uuid.uuid4()}",
+        _text_in(meta, "run-id") or door.new_run_id(),
         _text_in(meta, "parent-run-id"),
         _text_in(meta, "trace-id"),
         budget if isinstance(budget, dict) else None,

@@ -49,6 +49,7 @@ DESCRIPTION = Description(
         Code("setting_refused", 422, "A simulation may not change that setting."),
         Code("simulation_failed", 422, "The scenario does not run, or not within its limits."),
         Code("simulations_busy", 429, "As many scenarios as allowed are running."),
+        Code("scenario_method", 404, "A scenario does not serve the MCP methods that stream."),
         Code("event_arguments", 422, "The arguments of MCP events break their schema."),
         Code("event_forbidden", 403, "The messages are another agent's."),
         Code("event_unknown", 404, "The caller has no MCP events of that name."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,7 @@ class Door:
 
     openapi: makes the OpenAPI document.  simulations: a place for each scenario that runs.
     tails: the ends of the topics that streams follow.
+    new_run_id: makes the id of a run to which the caller gives none.
     """
 
     gateway: Gateway
@@ -28,6 +30,7 @@ class Door:
     openapi: Callable[[], bytes]
     simulations: asyncio.Semaphore = field(repr=False)
     tails: Tails = field(repr=False)
+    new_run_id: Callable[[], str] = lambda: f"mcp-{uuid.uuid4()}"
 
     @cached_property
     def task_keys(self) -> Keys:

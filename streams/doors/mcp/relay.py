@@ -90,7 +90,7 @@ class Relay:
         id = message.get("id")
         try:
             async with self._http.stream(
-                "POST", self._url, content=line, headers=self._headers(message)
+                "POST", self._url, content=line, headers=headers_of(message, self._version)
             ) as response:
                 if response.headers.get("content-type", "").startswith("text/event-stream"):
                     async for event in EventSource(response).aiter_sse():
@@ -123,24 +123,28 @@ class Relay:
             self._version = result.get("protocolVersion", self._version)
         self._write(text.replace(b"\r", b"").replace(b"\n", b""))
 
-    def _headers(self, message: Json) -> dict[str, str]:
-        """Return the headers that repeat parts of the body."""
-        method, params = message.get("method"), message.get("params")
-        params = params if isinstance(params, dict) else {}
-        meta = params.get("_meta")
-        version = meta.get(_VERSION_META) if isinstance(meta, dict) else None
-        name = params.get(_NAMED_BY.get(str(method), "taskId"))
-        headers = {"Content-Type": "application/json", "Accept": _ACCEPT}
-        values = {_VERSION: version or self._version, _METHOD: method, _NAME: name}
-        return headers | {
-            header: _encode(value) for header, value in values.items() if isinstance(value, str)
-        }
-
     def _send_error(self, id: Any, code: int, detail: str, rule: str | None = None) -> None:
         error: Json = {"code": code, "message": detail}
         if rule is not None:
             error["data"] = {"rule": rule, "detail": detail}
         self._write(orjson.dumps({"jsonrpc": "2.0", "id": id, "error": error}))
+
+
+def headers_of(message: Json, version: str | None = None) -> dict[str, str]:
+    """Return the headers that repeat parts of a message.
+
+    version: the one that `initialize` agreed on; `_meta` may name another.
+    """
+    method, params = message.get("method"), message.get("params")
+    params = params if isinstance(params, dict) else {}
+    meta = params.get("_meta")
+    named = meta.get(_VERSION_META) if isinstance(meta, dict) else None
+    name = params.get(_NAMED_BY.get(str(method), "taskId"))
+    headers = {"Content-Type": "application/json", "Accept": _ACCEPT}
+    values = {_VERSION: named or version, _METHOD: method, _NAME: name}
+    return headers | {
+        header: _encode(value) for header, value in values.items() if isinstance(value, str)
+    }
 
 
 def _key(id: Any) -> str:
