@@ -31,15 +31,16 @@ def now_ms() -> int:
 class Run:
     """Traffic in bursts, with a worker that dies in the middle of each."""
 
-    def __init__(self, site: Site, dice: random.Random) -> None:
-        self._site, self._dice = site, dice
+    def __init__(self, site: Site, dice: random.Random, cache_copy: str) -> None:
+        self._site, self._dice, self._cache_copy = site, dice, cache_copy
         self._environment = site.environment
         self.traffic = Traffic(site.environment, dice)
         self.first = self._start_first()
         self.second: Worker | None = None
 
     def _start_first(self) -> Worker:
-        return self._site.start("first", "--static", BATCH="100")
+        settings = {"BATCH": "100", "SAP_CACHE_COPY": self._cache_copy}
+        return self._site.start("first", "--static", **settings)
 
     def kill_first(self) -> None:
         self.first.kill()
@@ -50,7 +51,8 @@ class Run:
     def kill_second(self) -> None:
         if self.second is not None:
             self.second.kill()
-        self.second = self._site.start("second", BATCH="100")
+        settings = {"BATCH": "100", "SAP_CACHE_COPY": self._cache_copy}
+        self.second = self._site.start("second", **settings)
 
     def end(self) -> None:
         """Both cleanly."""
@@ -95,12 +97,13 @@ def is_store(record: Record) -> bool:
     return bool(decode(record.value, SAP_LOOKUPS.record or "").value["op"] == "STORE")
 
 
+@pytest.mark.parametrize("cache_copy", ["false", "true"])
 def test_each_task_has_one_end_and_each_answer_one_row_though_workers_are_killed(
-    environment: Environment, dice: random.Random
+    environment: Environment, dice: random.Random, cache_copy: str
 ) -> None:
     site, snapshots = Site(environment, dice.randrange(1000)), []
     with site.agents:
-        run = Run(site, dice)
+        run = Run(site, dice, cache_copy)
         run.first.wait_ready()
         for kill in range(KILLS):
             run.burst(until_store=kill % 2 == 0)
@@ -117,6 +120,7 @@ def test_each_task_has_one_end_and_each_answer_one_row_though_workers_are_killed
     run.end()
     environment.verify()
     assert checker_sap.check(history) == []
+    assert bool(sap_history.admissions(history)) == (cache_copy == "true")
     for before in snapshots:
         assert checker_sap.changed(before, history) == []
     check_variety(history)
