@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from streams.sdk.local_bus import Ack, LocalBus, Nack, Transcript
     from streams.settings import Settings
     from streams.summit import (
+        AgentError,
         AgentResult,
         BudgetExceeded,
         CallRejected,
@@ -51,6 +52,7 @@ __all__ = [
     "ASAPRemoteError",
     "ASAPTimeoutError",
     "Ack",
+    "AgentError",
     "AgentResult",
     "BudgetExceeded",
     "CallRejected",
@@ -82,8 +84,8 @@ __all__ = [
     "serve_agent",
 ]
 _SUMMIT = (
-    *("AgentResult", "BudgetExceeded", "CallRejected", "ManifestRejected", "RunPending"),
-    *("VerdictPending", "serve_agent"),
+    *("AgentError", "AgentResult", "BudgetExceeded", "CallRejected", "ManifestRejected"),
+    *("RunPending", "VerdictPending", "serve_agent"),
 )
 _ELSEWHERE = {
     **dict.fromkeys(("Ack", "LocalBus", "Nack", "Transcript"), "streams.sdk.local_bus"),

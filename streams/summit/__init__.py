@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streams.summit.errors import (
+        AgentError,
         BudgetExceeded,
         CallRejected,
         ManifestRejected,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from streams.summit.serving.serve import serve_agent
 
 __all__ = [
+    "AgentError",
     "AgentResult",
     "BudgetExceeded",
     "CallRejected",

@@ -75,5 +75,26 @@ class VerdictPending(NegativeAnswer):
         self.position = position
 
 
+class AgentError(Exception):
+    """The failure of a run with the agent's own code; raised in its handler.
+
+    code: an integer of 32 bits, outside of JSON-RPC's -32768 to -32000.  data: any JSON, 16,384
+    bytes at most.  provenance: more members of the reply's provenance.  What breaks these bounds
+    makes the reply say so, with code 1 (Summit guide, 5.4).
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: Any = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+        self.provenance = dict(provenance or {})
+
+
 class BudgetExceeded(Exception):
     """A charge that exceeds the budget of a run; raised in its handler."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from schemas import summit
-from streams.summit.errors import BudgetExceeded
+from streams.summit.errors import AgentError, BudgetExceeded
 
 Json = dict[str, Any]
 START, FINAL = "start", "final"
@@ -22,12 +23,14 @@ class AgentResult:
     output: an object; for a tool any JSON.  model: `none` without one.
     metrics: totals, as JSON or a model; per member the larger of these and the charges counts.
     verification: as JSON or a model; its `status` may be left out if it has `checks`.
+    provenance: more members of the reply's provenance, beside `model` and `timestamp`.
     """
 
     output: Any
     model: str = NO_MODEL
     metrics: Any = None
     verification: Any = None
+    provenance: Mapping[str, Any] | None = None
 
 
 def result_reply(returned: Any, charged: Json, latency_ms: float, timestamp: str) -> Json:
@@ -42,7 +45,7 @@ def result_reply(returned: Any, charged: Json, latency_ms: float, timestamp: str
         "kind": "result",
         "output": result.output,
         "metrics": {"latency_ms": latency_ms, **metrics, **totals},
-        "provenance": {"model": result.model, "timestamp": timestamp},
+        "provenance": {**(result.provenance or {}), "model": result.model, "timestamp": timestamp},
     }
     if result.verification is not None:
         reply["verification"] = _fill_status(_json(result.verification))
@@ -52,13 +55,22 @@ def result_reply(returned: Any, charged: Json, latency_ms: float, timestamp: str
 def error_reply(error: BaseException, charged: Json, latency_ms: float, timestamp: str) -> Json:
     """Return the members of an error reply except its ids."""
     status = "budget_exceeded" if isinstance(error, BudgetExceeded) else "failed"
+    provenance = error.provenance if isinstance(error, AgentError) else {}
     return {
         "kind": "error",
         "status": status,
-        "error": {"code": ERROR_CODE, "message": _text(error)},
+        "error": _error_members(error),
         "metrics": {**charged, "latency_ms": latency_ms},
-        "provenance": {"model": NO_MODEL, "timestamp": timestamp},
+        "provenance": {**provenance, "model": NO_MODEL, "timestamp": timestamp},
     }
+
+
+def _error_members(error: BaseException) -> Json:
+    """Return code, message and data; only an AgentError has a code and data of its own."""
+    if not isinstance(error, AgentError):
+        return {"code": ERROR_CODE, "message": _text(error)}
+    data = {} if error.data is None else {"data": error.data}
+    return {"code": error.code, "message": _shortened(str(error)) or _text(error), **data}
 
 
 def _json(value: Any) -> Any:
@@ -80,4 +92,8 @@ def _text(error: BaseException) -> str:
         text = f"{type(error).__name__}: {error}"
     except Exception:  # `str` of the error fails
         text = type(error).__name__
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
     return text.encode(errors="replace").decode()[:MAX_ERROR_CHARS]

@@ -8,11 +8,11 @@ import streams
 import streams.summit
 from tests.processes import loaded_by
 
-LIGHT = ("AgentResult", "BudgetExceeded", "CallRejected", "ManifestRejected", "RunPending")
+LIGHT = ("AgentError", "AgentResult", "BudgetExceeded", "CallRejected", "ManifestRejected")
 HEAVY = ("confluent_kafka", "rocksdict", "faust", "fastapi")
 
 
-@pytest.mark.parametrize("name", [*LIGHT, "VerdictPending", "serve_agent"])
+@pytest.mark.parametrize("name", [*LIGHT, "RunPending", "VerdictPending", "serve_agent"])
 def test_a_name_of_streams_is_that_of_summit(name: str) -> None:
     assert getattr(streams, name) is getattr(streams.summit, name)
 
