@@ -290,6 +290,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         "tokens": CommandEntry("tokens", "Create, list and revoke the bearer tokens of a gateway."),
         "dlq": CommandEntry("dlq", "Show dead letters, and redrive them."),
         "sink": CommandEntry("sink", "Copy turns and events into a database file."),
+        "export": CommandEntry("export", "Write topics as Parquet files."),
     },
 }
 """The commands by section of `--help`, in its order."""

@@ -20,6 +20,10 @@ NOT_IMPORTED = {
     "httptools": "uvicorn's parser, whose protocol streams/gateway/http_protocol.py extends",
 }
 EXTRA_MODULES = {
+    "analytics": {
+        f"streams/analytics/{name}.py"
+        for name in ("columns", "export", "folder", "parquet_files", "rows")
+    },
     "container": {"streams/ops/broker/container.py"},
     "watch": {"streams/cli/watch/app.py", "streams/cli/watch/widgets.py"},
 }

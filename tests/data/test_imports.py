@@ -28,6 +28,7 @@ ONLY = {
     "mcp": "streams/doors/mcp/*.py",
     "mcp_types": "streams/doors/mcp/*.py",
     "textual": "streams/cli/watch/*.py",
+    "pyarrow": "streams/analytics/*.py",
 }
 REGISTRY_CLIENT = "streams/registry/client.py"
 """The library for Kafka has the one for schema registries too, which is another."""
