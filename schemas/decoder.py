@@ -141,9 +141,10 @@ class Compiler:
         if kind in ("long", "int"):
             slow = "long" if kind == "long" else "int32"
             return [f"{x} = SHORT[b[p]]", f"if {x} >= 0: p += 1", f"else: {x}, p = {slow}(b, p)"]
-        if kind == "string":
+        if kind in ("string", "bytes"):
+            decode = ".decode()" if kind == "string" else ""
             head = ["n = SHORT[b[p]]", "if n >= 0: p += 1", "else: n, p = length(b, p)"]
-            return [*head, "q = p + n", f"{x} = b[p:q].decode()", "p = q"]
+            return [*head, "q = p + n", f"{x} = b[p:q]{decode}", "p = q"]
         if kind == "double":
             return [f"{x} = double(b, p)[0]", "p += 8"]
         if kind == "boolean":

@@ -47,6 +47,13 @@ def varint32(n: int) -> bytes:
     return varint(n)
 
 
+def plain_bytes(value: Any) -> bytes:
+    """Return the value, which is bytes.  Raises TypeError for any other."""
+    if type(value) is not bytes:
+        raise TypeError(f"{type(value).__name__} is not bytes")
+    return value
+
+
 _SMALL = [varint(n) for n in range(4096)]
 
 
@@ -65,6 +72,7 @@ class _Compiler:
             "double": struct.Struct("<d").pack,
             "BOOLEAN": {False: b"\x00", True: b"\x01"},
             "Body": AvroBody,
+            "plain_bytes": plain_bytes,
         }
         self.names: dict[str, str] = {}
         self.kinds: dict[str, str] = {}
@@ -93,9 +101,9 @@ class _Compiler:
         if kind in ("long", "int"):
             slow = "varint" if kind == "long" else "varint32"
             return [f"o += SMALL[{x}] if 0 <= {x} < 4096 else {slow}({x})"]
-        if kind == "string":
+        if kind in ("string", "bytes"):
             return [
-                f"s = {x}.encode()",
+                f"s = {x}.encode()" if kind == "string" else f"s = plain_bytes({x})",
                 "n = len(s)",
                 "o += SMALL[n] if n < 4096 else varint(n)",
                 "o += s",

@@ -65,8 +65,17 @@ def _reason_for_python() -> str | None:
 
 def compile_functions(schema: Schema) -> Functions:
     """Return the fastest functions for a self-contained record schema."""
-    make = compiled_functions if _reason_for_python() is None else python_functions
-    return make(schema)
+    is_compiled = _reason_for_python() is None and not has_bytes(schema)
+    return compiled_functions(schema) if is_compiled else python_functions(schema)
+
+
+def has_bytes(schema: Any) -> bool:
+    """Return whether a schema has the type `bytes`, which the compiled codec does not know."""
+    if isinstance(schema, list):
+        return any(map(has_bytes, schema))
+    if isinstance(schema, dict):
+        return any(has_bytes(schema.get(part)) for part in ("type", "items", "values", "fields"))
+    return bool(schema == "bytes")
 
 
 def python_functions(schema: Schema) -> Functions:

@@ -185,7 +185,7 @@ class _Projector(Compiler):
         match kind:
             case "long" | "int":
                 return ["while b[p] > 127: p += 1", "p += 1"]
-            case "string":
+            case "string" | "bytes":
                 slow = "else: n, p = length(b, p); p += n"
                 return ["n = SHORT[b[p]]", "if n >= 0: p += n + 1", slow]
             case "double":

@@ -19,6 +19,8 @@ CORE_RECORDS = (
     "headrace.core.AcceptedGap",
     "headrace.core.AuditRedrive",
     "headrace.core.AuditCheckpoint",
+    "headrace.core.AuditEntries",
+    "headrace.core.AuditTreeHead",
 )
 """The records that topics and tables hold and that belong to no protocol."""
 

@@ -72,6 +72,21 @@ AUDIT_CHECKPOINTS = Topic(
     key="topic/partition",
     meaning="signed checkpoints of each fact partition up to an offset, each linked to the last",
 )
+AUDIT_ENTRIES = Topic(
+    "audit.entries",
+    TopicKind.AUDIT,
+    "headrace.core.AuditEntries",
+    key="origin",
+    meaning="the entries of the transparency log, in batches that its key has signed",
+    config=(("compression.type", "zstd"),),
+)
+AUDIT_TREE_HEADS = Topic(
+    "audit.tree-heads",
+    TopicKind.AUDIT,
+    "headrace.core.AuditTreeHead",
+    key="origin",
+    meaning="the published checkpoints of the transparency log",
+)
 
 TIMERS = Table(
     "timers",
@@ -99,5 +114,7 @@ ACCEPTED_GAPS = Table(
 )
 TOPICS: tuple[Topic, ...] = (LINEAGE_EDGES, CHANGELOG, AUDIT_REDRIVES, AUDIT_CHECKPOINTS)
 """Those that no protocol lists; `rtes.raw` is in the list of SAOP, which decides its records."""
+TRANSPARENCY: tuple[Topic, ...] = (AUDIT_ENTRIES, AUDIT_TREE_HEADS)
+"""Those of a transparency log: they exist only where one is kept, and have one partition each."""
 ENGINE_TABLES: tuple[Table, ...] = (TIMERS, INPUT_POSITIONS, KNOWN_INPUTS, ACCEPTED_GAPS)
 """Kept by the engine for all processors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topology.core import TOPICS
+from topology.core import TOPICS, TRANSPARENCY
 from topology.declarations import Topic, TopicKind
 from topology.protocols import DECLARED
 from topology.retention import DELETE_RETENTION_MS, dead_letters
@@ -14,6 +14,8 @@ ALL: tuple[Topic, ...] = (
     *TOPICS,
     *(topic for topic in _OWN if topic.kind is TopicKind.DEAD_LETTER),
 )
+EVERY: tuple[Topic, ...] = (*ALL, *TRANSPARENCY)
+"""Also those that exist only where a transparency log is kept."""
 BY_NAME = {topic.name: topic for topic in ALL}
 
 
@@ -31,8 +33,10 @@ def full_name(topic: Topic, prefix: str = "") -> str:
 
 
 def partitions_of(topic: Topic, partitions: int) -> int:
-    """P for all topics but dead letters, which are few and have one partition."""
-    return 1 if topic.kind is TopicKind.DEAD_LETTER else partitions
+    """P for all topics but two kinds with one partition: dead letters, which are few, and those of
+    a transparency log, which has one order."""
+    has_one = topic.kind is TopicKind.DEAD_LETTER or topic in TRANSPARENCY
+    return 1 if has_one else partitions
 
 
 def config_of(topic: Topic) -> dict[str, str]:

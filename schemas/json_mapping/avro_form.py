@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -249,6 +250,13 @@ class _Reader:
             raise self.fail("lone_surrogate", path, "has a lone surrogate") from exc
         return value
 
+    def bytes(self, schema: Any, value: Any, path: str) -> bytes:
+        text = self.string(schema, value, path)
+        try:
+            return b64decode(text, validate=True)
+        except ValueError as exc:
+            raise self.fail("member_type", path, "must be base64") from exc
+
     def boolean(self, schema: Any, value: Any, path: str) -> bool:
         if not isinstance(value, bool):
             raise self.fail("member_type", path, "must be a boolean")
@@ -287,6 +295,7 @@ _KINDS: dict[str, Callable[[_Reader, Any, Any, str], Any]] = {
     "map": _Reader.map,
     "enum": _Reader.enum,
     "string": _Reader.string,
+    "bytes": _Reader.bytes,
     "boolean": _Reader.boolean,
     "double": _Reader.double,
     "int": _Reader.integer,

@@ -3,12 +3,14 @@
 Absent members (Avro null) of sparse records are left out; other records, which the service writes,
 have null for them.  `x_json` appears as `x`, parsed; `extra_json` as the members that it holds;
 times as ISO 8601 with milliseconds, those with microseconds as `formats.iso_us` writes them;
-doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
+doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`; bytes in
+base64.
 """
 
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -26,6 +28,7 @@ from schemas.sources import Schema
 JsonObject = dict[str, Any]
 ToJson = Callable[[dict[str, Any]], JsonObject]
 
+_CONVERTED = {"double": "number({})", "bytes": "base64_text({})"}
 _TIMES = {"timestamp-millis": "iso_ms({})", "timestamp-micros": "iso_us({})"}
 
 
@@ -41,6 +44,11 @@ def number(x: float) -> int | float | str:
     if math.isfinite(x):
         return x
     return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+
+
+def base64_text(data: bytes) -> str:
+    """Return bytes as JSON represents them."""
+    return b64encode(data).decode()
 
 
 def open_json(text: str) -> Any:
@@ -125,6 +133,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.scope: dict[str, Any] = {
             "number": number,
+            "base64_text": base64_text,
             "iso_ms": iso_ms,
             "iso_us": iso_us,
             "open_json": open_json,
@@ -199,7 +208,7 @@ class _Compiler:
         if isinstance(schema, str):
             if schema in self.names and schema not in self.enums:
                 return f"{self.names[schema]}({x})"
-            return f"number({x})" if schema == "double" else x
+            return _CONVERTED.get(schema, "{}").format(x)
         kind = schema["type"]
         if kind == "record":
             return f"{self.record(schema, sparse)}({x})"

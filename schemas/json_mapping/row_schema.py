@@ -15,6 +15,7 @@ _NUMBER: JsonSchema = {
 }
 _PRIMITIVES: dict[str, JsonSchema] = {
     "string": {"type": "string"},
+    "bytes": {"type": "string", "contentEncoding": "base64"},
     "boolean": {"type": "boolean"},
     "int": {"type": "integer"},
     "long": {"type": "integer"},

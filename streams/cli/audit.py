@@ -11,6 +11,7 @@ import click
 from schemas.formats import iso_ms
 from streams.cli import common, text
 from streams.cli.audit_check import check
+from streams.cli.audit_log import write_log
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -109,22 +110,47 @@ def _write_log_key(file: Path, origin: str, ml_dsa: bool) -> None:
     metavar="FILE",
     help="A public key that the signing key replaces; repeatable.",
 )
+@click.option(
+    "--accept-gap",
+    "gaps",
+    multiple=True,
+    metavar="TOPIC/PARTITION",
+    help="Go on without the first records of this partition, which are gone; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One checkpoint a line.")
-def write(once: bool, every_s: float, previous: tuple[Path, ...], as_json: bool) -> None:
+def write(
+    once: bool, every_s: float, previous: tuple[Path, ...], gaps: tuple[str, ...], as_json: bool
+) -> None:
     """Follow the facts and write one checkpoint for each partition with new records.
 
     Signs with the key in HEADRACE_AUDIT_KEY.  A second writer takes over, and the first stops;
     there is always one chain per partition.  Ctrl-C stops it.
+
+    With HEADRACE_TLOG_POLICY it writes a transparency log instead: each record has one entry, and
+    each round with new ones one checkpoint, over all partitions together.
 
     \b
     Examples:
       headrace audit write
       headrace audit write --once --json
     """
+    settings = Settings.load()
+    if settings.tlog_policy is not None:
+        if previous:
+            raise UsageError("--previous-key is for chains: replaced keys stay in the policy")
+        write_log(settings, once, every_s, gaps, as_json)
+    elif gaps:
+        raise UsageError("--accept-gap needs HEADRACE_TLOG_POLICY")
+    else:
+        _write_chains(settings, once, every_s, previous, as_json)
+
+
+def _write_chains(
+    settings: Settings, once: bool, every_s: float, previous: tuple[Path, ...], as_json: bool
+) -> None:
     from streams.ops.audit import AuditWriter, keys_of, signer
     from streams.ops.audit.writer import AT_ONCE
 
-    settings = Settings.load()
     signing = signer(settings.audit_key)
     with (
         common.interrupts() as stopped,

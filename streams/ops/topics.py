@@ -45,10 +45,13 @@ class PlannedTopic(NamedTuple):
 
 
 def plan(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
-    """Compare every declared topic with the log, in the order of their declaration."""
+    """Compare every declared topic with the log, in the order of their declaration.
+
+    The topics of a transparency log are among them if the settings name its policy.
+    """
     existing = log.topics()
     planned = []
-    for topic in topics.ALL:
+    for topic in topics.ALL if settings.tlog_policy is None else topics.EVERY:
         name = topics.full_name(topic, settings.prefix)
         info = existing.get(name)
         expected = topics.partitions_of(topic, settings.partitions)

@@ -26,7 +26,7 @@ class Subject(NamedTuple):
 
 def subjects(prefix: str = "") -> Mapping[str, Subject]:
     """Return the subjects by name, sorted.  prefix: the prefix of topic names."""
-    records = {f"{prefix}{t.name}-value": t.record for t in topics.ALL if t.record is not None}
+    records = {f"{prefix}{t.name}-value": t.record for t in topics.EVERY if t.record is not None}
     inner = {table.record for table in tables.ALL if table.topic is None}
     records |= {f"{prefix}{CHANGELOG.name}-{record}": record for record in inner}
     return {

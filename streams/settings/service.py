@@ -230,7 +230,11 @@ class ServiceSettings:
         format=GATEWAY_KEYS,
     )
     audit_key: Path | None = setting(
-        "AUDIT_KEY", None, "file of the private key that `headrace audit write` signs with", "path"
+        "AUDIT_KEY",
+        None,
+        "file of the private key that `headrace audit write` signs with, for a"
+        " transparency log also several, parted by commas",
+        "path",
     )
     audit_public_key: Path | None = setting(
         "AUDIT_PUBLIC_KEY",
@@ -247,7 +251,17 @@ class ServiceSettings:
     tlog_policy: Path | None = setting(
         "TLOG_POLICY",
         None,
-        "file of the policy that `headrace audit check` checks receipts by",
+        "file of the policy that `headrace audit check` checks receipts by; if set, `headrace audit"
+        " write` writes a transparency log",
+        "path",
+    )
+    tlog_origin: str | None = setting(
+        "TLOG_ORIGIN", None, "origin of the log that is written, if the policy lists several"
+    )
+    tlog_dir: Path | None = setting(
+        "TLOG_DIR",
+        None,
+        "folder for the files of the log that is written; if unset, `tlog` in the state directory",
         "path",
     )
     log_level: str = setting("LOG_LEVEL", "info", "lowest level that is logged", choices=LOG_LEVELS)

@@ -123,6 +123,8 @@ PINNED = {
     1_000_000_101: ("headrace.summit.SummitTree", 1, "adac59415bca38cd"),
     1_000_000_102: ("headrace.summit.SummitTreeTotals", 1, "90f49e08d44b5a93"),
     1_000_000_103: ("headrace.summit.SummitTreeOrigin", 1, "9080e72522307c2d"),
+    1_000_000_104: ("headrace.core.AuditEntries", 1, "1abc1dacb9988151"),
+    1_000_000_105: ("headrace.core.AuditTreeHead", 1, "88cd44a5f2e41b63"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

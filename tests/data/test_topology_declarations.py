@@ -28,7 +28,7 @@ def name(declared: Topic | Table | ProcessorDeclaration) -> str:
 
 
 def used_records() -> set[str]:
-    of_topics = {topic.record for topic in topics.ALL if topic.record}
+    of_topics = {topic.record for topic in topics.EVERY if topic.record}
     return of_topics | {table.record for table in tables.ALL}
 
 
@@ -50,7 +50,7 @@ def test_no_two_names_collide_as_metrics() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "listed"),
-    [(Topic, topics.ALL), (Table, tables.ALL), (ProcessorDeclaration, processors.ALL)],
+    [(Topic, topics.EVERY), (Table, tables.ALL), (ProcessorDeclaration, processors.ALL)],
 )
 def test_every_constant_is_listed(kind: type, listed: tuple[Any, ...]) -> None:
     modules = (core, *(import_module(f"topology.{each.name}") for each in DECLARED))

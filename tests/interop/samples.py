@@ -13,6 +13,7 @@ PRIMITIVES: dict[str, Any] = {
     "long": 1_700_000_000_123,
     "double": 0.1,
     "boolean": True,
+    "bytes": b"\0\xff",
 }
 
 

@@ -59,7 +59,10 @@ class GapEntry(NamedTuple):
         return f"gap {partition} {self.first} {self.last} {self.timestamp}\n".encode()
 
 
-def parse_entry(line: bytes) -> RecordEntry | GapEntry | None:
+Entry = RecordEntry | GapEntry
+
+
+def parse_entry(line: bytes) -> Entry | None:
     """Return the entry that a line is, None if it is of no known kind or form."""
     try:
         text = line.decode("ascii")

@@ -52,6 +52,11 @@ class RightEdge:
         self.roots.append(node)
         self.size += 1
 
+    def extend(self, entries: Iterable[bytes]) -> None:
+        """Add the leaves of entries."""
+        for entry in entries:
+            self.append(leaf_hash(entry))
+
     def root(self) -> bytes:
         """Return the root of the tree."""
         return _join(self.roots)
@@ -91,6 +96,14 @@ class Tree:
     def root(self, size: int | None = None) -> bytes:
         """Return the root of the first `size` leaves, by default of all."""
         return tree_root(self.size if size is None else size, self.node)
+
+
+def subtree_root(nodes: Sequence[bytes]) -> bytes:
+    """Return the root over the nodes of one level whose number is a power of two."""
+    level = list(nodes)
+    while len(level) > 1:
+        level = [node_hash(*level[at : at + 2]) for at in range(0, len(level), 2)]
+    return level[0]
 
 
 def tree_root(size: int, read: NodeReader) -> bytes:

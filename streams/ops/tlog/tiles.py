@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from streams.ops.tlog.merkle import HASH_BYTES, Tree, node_hash
+from streams.ops.tlog.merkle import HASH_BYTES, Tree, subtree_root
 
 HEIGHT = 8
 WIDTH = 1 << HEIGHT
@@ -102,10 +102,9 @@ class TileNodes:
         if begin + count > tile.width:
             raise ValueError(f"a tree of {self._size} leaves has no node {level}/{index}")
         hashes = self._hashes_of(tile)
-        nodes = [hashes[at * HASH_BYTES :][:HASH_BYTES] for at in range(begin, begin + count)]
-        while len(nodes) > 1:
-            nodes = [node_hash(*nodes[at : at + 2]) for at in range(0, len(nodes), 2)]
-        return nodes[0]
+        return subtree_root(
+            [hashes[at * HASH_BYTES :][:HASH_BYTES] for at in range(begin, begin + count)]
+        )
 
     def _hashes_of(self, tile: Tile) -> bytes:
         if tile not in self._tiles:

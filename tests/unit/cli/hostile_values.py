@@ -18,6 +18,7 @@ PRIMITIVES: dict[str, Any] = {
     "long": 1_700_000_000_123,
     "double": 0.1,
     "boolean": True,
+    "bytes": HOSTILE.encode(),
 }
 
 

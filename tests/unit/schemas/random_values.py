@@ -29,6 +29,7 @@ PRIMITIVES: dict[str, Make] = {
     "long": _long,
     "double": _double,
     "string": lambda rnd: rnd.choice(TEXTS),
+    "bytes": lambda rnd: rnd.randbytes(rnd.choice([0, 3, 200])),
 }
 
 

@@ -76,6 +76,7 @@ PRIMITIVES: dict[str, st.SearchStrategy[Any]] = {
     "int": st.integers(-(2**31), 2**31 - 1),
     "double": NUMBERS,
     "boolean": st.booleans(),
+    "bytes": st.binary(),
 }
 
 

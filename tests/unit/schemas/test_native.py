@@ -21,6 +21,7 @@ from schemas.native import (
     compile_functions,
     compiled_functions,
     describe,
+    has_bytes,
     is_installed,
     is_outdated,
     python_functions,
@@ -31,8 +32,8 @@ from tests.unit.schemas.random_values import generator
 from tests.unit.schemas.strategies import values
 
 FRAME = b"\x00\x00\x00\x00\x07"
-ENTRIES = list(CATALOGUE)
-LATEST = [CATALOGUE.latest(record) for record in CATALOGUE.records()]
+ENTRIES = [entry for entry in CATALOGUE if not has_bytes(entry.schema)]
+LATEST = [entry for entry in ENTRIES if entry == CATALOGUE.latest(entry.record)]
 SEED = 7
 VALUES = run_size(500, 40)
 """Random values of each schema."""

@@ -1,0 +1,74 @@
+"""The transparency log that `headrace audit write` writes where a policy is set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from streams.cli import common
+from streams.errors import UsageError
+
+if TYPE_CHECKING:
+    from streams.engine.records import TopicPartition
+    from streams.ops.tlog.log_keys import LogKeys
+    from streams.ops.tlog.writer import Round
+    from streams.settings import Settings
+
+
+def write_log(
+    settings: Settings, once: bool, every_s: float, gaps: Sequence[str], as_json: bool
+) -> None:
+    """Write the transparency log until Ctrl-C; with `once`, until no record is left.
+
+    gaps: topic/partition, each to go on without its first records.
+    """
+    from streams.ops.tlog.log_keys import load_log_keys
+    from streams.ops.tlog.tile_directory import TileDirectory
+    from streams.ops.tlog.writer import AT_ONCE, LogWriter
+
+    keys = load_log_keys(settings)
+    accepted_gaps = [_parse_partition(gap) for gap in gaps]
+    directory = TileDirectory(settings.tlog_dir or settings.state_dir / "tlog")
+    with (
+        common.interrupts() as stopped,
+        common.connect(settings) as log,
+        LogWriter(log, settings.prefix, keys, directory, common.now_ms, accepted_gaps) as writer,
+    ):
+        while True:
+            result = writer.round()
+            if result.records or result.note is not None:
+                _print_round(keys, result, as_json)
+            more = result.records >= AT_ONCE
+            if stopped.is_set() or (not more and (once or stopped.wait(every_s))):
+                return
+
+
+def _parse_partition(text: str) -> TopicPartition:
+    from streams.engine.records import TopicPartition
+
+    topic, _, number = text.rpartition("/")
+    if not topic or not (number.isascii() and number.isdecimal() and len(number) < 10):
+        raise UsageError(f"--accept-gap {text}: it is TOPIC/PARTITION, as apc.events/0")
+    return TopicPartition(topic, int(number))
+
+
+def _print_round(keys: LogKeys, result: Round, as_json: bool) -> None:
+    from streams.ops.tlog.note import to_base64
+
+    published = result.note is not None
+    root = to_base64(result.root)
+    if as_json:
+        members = {
+            "origin": keys.origin,
+            "first": result.first,
+            "size": result.size,
+            "root": root,
+            "records": result.records,
+            "published": published,
+            "witnesses": [],
+            "note": None if result.note is None else result.note.encode().decode(),
+        }
+        common.echo(common.json_line(members))
+        return
+    state = "published" if published else "not published"
+    common.echo(f"size {result.size} (+{result.records}) root {root} {state}")

@@ -1,0 +1,95 @@
+"""The folder of the writer: tiles, bundles and the checkpoint as files, at the paths of the log.
+
+Any web server can serve it.  Names that begin with a dot are the writer's own.  A file is written
+under another name, and renamed once it is on the disk, so none is ever half there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from streams.ops.tlog.merkle import leaf_hash, subtree_root
+from streams.ops.tlog.tiles import WIDTH, Tile, encode_bundle
+
+CHECKPOINT = "checkpoint"
+SIGNED = ".state/signed"
+
+
+class TileDirectory:
+    """The files of one log, derived from all of its entries in their order."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._entries: list[bytes] = []
+        self._bundles = 0
+        self._hashes: list[list[bytes]] = []
+        self._tiles: list[int] = []
+
+    def append(self, lines: Iterable[bytes]) -> None:
+        """Add entries; write the tiles and bundles that they complete."""
+        for line in lines:
+            self._entries.append(line)
+            self._add_hash(0, leaf_hash(line))
+            if len(self._entries) == WIDTH:
+                self._write_bundle()
+                self._entries, self._bundles = [], self._bundles + 1
+
+    def flush(self) -> None:
+        """Write the partial tiles and the partial bundle of the present size."""
+        if self._entries:
+            self._write_bundle()
+        for level, hashes in enumerate(self._hashes):
+            if hashes:
+                self._write_tile(Tile(level, self._tiles[level], len(hashes)), b"".join(hashes))
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a file, None if it is not there."""
+        try:
+            return (self._folder / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, and have it on the disk; one with the same bytes is left as it is."""
+        if self.read(name) == data:
+            return
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.new")
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        _sync_folder(path.parent)
+
+    def _add_hash(self, level: int, node: bytes) -> None:
+        if level == len(self._hashes):
+            self._hashes.append([])
+            self._tiles.append(0)
+        hashes = self._hashes[level]
+        hashes.append(node)
+        if len(hashes) == WIDTH:
+            self._write_tile(Tile(level, self._tiles[level]), b"".join(hashes))
+            self._hashes[level], self._tiles[level] = [], self._tiles[level] + 1
+            self._add_hash(level + 1, subtree_root(hashes))
+
+    def _write_bundle(self) -> None:
+        tile = Tile(None, self._bundles, len(self._entries))
+        self._write_tile(tile, encode_bundle(self._entries))
+
+    def _write_tile(self, tile: Tile, data: bytes) -> None:
+        self.write(tile.path, data)
+        if tile.width == WIDTH:
+            shutil.rmtree(self._folder / f"{tile.path}.p", ignore_errors=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

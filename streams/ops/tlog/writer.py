@@ -1,0 +1,262 @@
+"""The writer of the transparency log: it follows the facts, and gives each record one entry.
+
+The order of the log is that of `audit.entries`, written in transactions of one transactional id: a
+new writer fences the previous one, and continues from what that one has committed.  A checkpoint is
+signed only over entries that are committed, so whatever is killed, no two checkpoints contradict
+each other.  Tree, tiles and roots are pure functions of that topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from schemas import encode
+from streams.engine.log import Log, Reader
+from streams.engine.records import Output, Record, TopicPartition
+from streams.errors import Fenced, InputTruncated, SettingsError
+from streams.log.reading import partitions, records
+from streams.ops.audit.chain import COVERED
+from streams.ops.tlog.batches import EntrySequence, sign_batch, split_entries
+from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest
+from streams.ops.tlog.errors import LogRolledBack
+from streams.ops.tlog.heads import SignedHead, choose_newest, parse_head, read_heads
+from streams.ops.tlog.log_keys import LogKeys
+from streams.ops.tlog.merkle import RightEdge
+from streams.ops.tlog.note import Checkpoint, Note
+from streams.ops.tlog.tile_directory import CHECKPOINT, SIGNED, TileDirectory
+from topology.core import AUDIT_CHECKPOINTS, AUDIT_ENTRIES, AUDIT_TREE_HEADS
+from topology.topics import full_name
+
+AT_ONCE = 200_000
+"""Number of records after which a round stops reading, even if there are more."""
+LOGGED = (*COVERED, AUDIT_CHECKPOINTS)
+"""The topics whose records have entries."""
+_POLL_S = 0.2
+_ENTRIES = AUDIT_ENTRIES.record or ""
+_TREE_HEAD = AUDIT_TREE_HEADS.record or ""
+
+
+class Round(NamedTuple):
+    """The result of one round.
+
+    first: the size before it.  root: of the tree of that size.  note: the checkpoint, if the round
+    has published one.
+    """
+
+    first: int
+    size: int
+    root: bytes
+    note: Note | None
+
+    @property
+    def records(self) -> int:
+        """Return the number of new entries."""
+        return self.size - self.first
+
+
+class LogWriter:
+    """The writer of the log of an environment.
+
+    clock: ms since the epoch.
+    accepted_gaps: partitions whose first records are gone, and whose log goes on without them.
+
+    Opening raises BrokerUnavailable, TopicsMismatch, SettingsError, LogRolledBack, InputTruncated.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        prefix: str,
+        keys: LogKeys,
+        directory: TileDirectory,
+        clock: Callable[[], int],
+        accepted_gaps: Collection[TopicPartition] = (),
+    ) -> None:
+        self._log, self._prefix, self._keys, self._clock = log, prefix, keys, clock
+        self._directory, self._accepted_gaps = directory, accepted_gaps
+        self._producer = log.producer(f"{prefix}headrace-audit")
+        self._state = self._new_state()
+        self._published = 0
+        self._gaps: list[GapEntry] = []
+        self._reader: Reader | None = None
+        self._covered: list[TopicPartition] = []
+
+    def __enter__(self) -> Self:
+        self._producer.open()  # first: it fences the previous writer, so the log is final
+        newest = self._check_heads()
+        positions = self._check_partitions()
+        for lines in self._read_entries(self._new_state()):
+            self._directory.append(lines)
+        self._directory.flush()
+        if newest is not None:
+            self._published = newest.checkpoint.size
+            self._directory.write(CHECKPOINT, newest.note.encode())
+        self._reader = self._log.reader(positions)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._producer.close()
+
+    def round(self) -> Round:
+        """Give the new records entries, sign the tree and publish it.
+
+        Raises Fenced if another writer has begun, CommitFailed, BrokerUnavailable.
+        """
+        first = self._state.size
+        entries: list[Entry] = [*self._gaps, *self._read_records()]
+        if entries:
+            lines = [entry.encode() for entry in sorted(entries, key=_sort_key)]
+            self._commit_entries(lines)
+            self._gaps = []
+            self._state.append(lines)
+            self._directory.append(lines)
+            self._directory.flush()
+        note = self._publish() if self._state.size > self._published else None
+        return Round(first, self._state.size, self._state.edge.root(), note)
+
+    def _new_state(self, sizes: Collection[int] = ()) -> EntrySequence:
+        return EntrySequence(self._keys.origin, self._keys.policy.keys_of(self._keys.origin), sizes)
+
+    def _read_entries(self, state: EntrySequence) -> Iterator[list[bytes]]:
+        """Read the log from its beginning into a state; yield the entries of each batch."""
+        tps = partitions(self._log, [full_name(AUDIT_ENTRIES, self._prefix)])
+        for record in records(self._log, tps, self._log.high_watermarks(tps)):
+            yield state.read(record)
+
+    def _check_heads(self) -> SignedHead | None:
+        """Read the log; return the newest published head.
+
+        Raises LogRolledBack if a checkpoint that was signed is not one of the log.
+        """
+        published = read_heads(self._log, self._prefix, self._keys.policy, self._keys.origin)
+        signed = self._read_signed()
+        heads = published if signed is None else [*published, signed]
+        self._state = self._new_state({head.checkpoint.size for head in heads})
+        for _ in self._read_entries(self._state):
+            pass
+        for head in heads:
+            root = self._state.roots.get(head.checkpoint.size)
+            if root != head.checkpoint.root:
+                what = "is shorter" if root is None else "has another root there"
+                raise LogRolledBack(
+                    f"a checkpoint of {head.checkpoint.size} entries was signed, and the log of"
+                    f" {self._state.size} {what}"
+                )
+        return choose_newest(published)
+
+    def _read_signed(self) -> SignedHead | None:
+        """Return the checkpoint that was signed last, None before the first.
+
+        Raises SettingsError if the folder has one of another log.
+        """
+        data = self._directory.read(SIGNED)
+        if data is None:
+            return None
+        head = parse_head(data, self._keys.policy, self._keys.origin)
+        if head is None:
+            raise SettingsError(
+                f"{SIGNED} in HEADRACE_TLOG_DIR is not signed by a key of {self._keys.origin}",
+                advice="Give each log a folder of its own; replaced keys stay in the policy.",
+            )
+        return head
+
+    def _check_partitions(self) -> dict[TopicPartition, int]:
+        """Return the next offset of each covered partition.
+
+        Raises LogRolledBack if one ends below its entries, InputTruncated if one begins above.
+        """
+        self._covered = partitions(self._log, [full_name(topic, self._prefix) for topic in LOGGED])
+        starts = self._log.starts(self._covered)
+        ends = self._log.high_watermarks(self._covered)
+        due = {tp: self._state.due.get(tp, 0) for tp in self._covered}
+        for tp, offset in due.items():
+            if ends[tp] < offset:
+                raise LogRolledBack(
+                    f"{tp.topic}/{tp.partition} ends at {ends[tp]}, and the log has entries of it"
+                    f" below {offset}"
+                )
+            if starts[tp] <= offset:
+                continue
+            if tp not in self._accepted_gaps:
+                raise InputTruncated(
+                    f"{tp.topic}/{tp.partition} begins at {starts[tp]}, and {offset} is due next",
+                    advice=f"`--accept-gap {tp.topic}/{tp.partition}` goes on with an entry that"
+                    " says so.",
+                )
+            gap = GapEntry(tp.topic, tp.partition, offset, starts[tp] - 1, self._clock())
+            self._gaps.append(gap)
+        return {tp: max(offset, starts[tp]) for tp, offset in due.items()}
+
+    def _read_records(self) -> list[RecordEntry]:
+        assert self._reader is not None, "the writer is open"
+        ends = self._log.ends(self._covered)
+        entries: list[RecordEntry] = []
+        while len(entries) < AT_ONCE and any(
+            self._reader.position(tp) < end for tp, end in ends.items()
+        ):
+            entries += map(_entry_of, self._reader.poll(_POLL_S))
+        return entries
+
+    def _commit_entries(self, lines: list[bytes]) -> None:
+        """Write entries in one transaction."""
+        edge = RightEdge(self._state.size, list(self._state.edge.roots))
+        outputs = []
+        for portion in split_entries(lines):
+            batch = sign_batch(self._keys.batches, self._keys.origin, edge, portion)
+            outputs.append(self._output(AUDIT_ENTRIES.name, encode(_ENTRIES, batch)))
+            edge.extend(portion)
+        self._commit(outputs)
+
+    def _publish(self) -> Note:
+        at_ms = self._clock()
+        checkpoint = Checkpoint(self._keys.origin, self._state.size, self._state.edge.root())
+        note = self._sign(checkpoint, at_ms)
+        self._commit_head(checkpoint, note, at_ms)
+        self._directory.write(CHECKPOINT, note.encode())
+        self._published = checkpoint.size
+        return note
+
+    def _sign(self, checkpoint: Checkpoint, at_ms: int) -> Note:
+        """Sign a checkpoint; keep it before it leaves the process."""
+        note = self._keys.sign(checkpoint, at_ms // 1000)
+        self._directory.write(SIGNED, note.encode())
+        return note
+
+    def _commit_head(self, checkpoint: Checkpoint, note: Note, at_ms: int) -> None:
+        head = {
+            "origin": checkpoint.origin,
+            "size": checkpoint.size,
+            "root": checkpoint.root,
+            "note": note.encode().decode(),
+            "quorum": True,
+            "at": at_ms,
+        }
+        self._commit([self._output(AUDIT_TREE_HEADS.name, encode(_TREE_HEAD, head))])
+
+    def _output(self, topic: str, value: bytes) -> Output:
+        return Output(self._prefix + topic, self._keys.origin.encode(), value)
+
+    def _commit(self, outputs: list[Output]) -> None:
+        try:
+            self._producer.commit(outputs)
+        except Fenced as exc:
+            raise Fenced(
+                "another audit writer has begun and takes over", advice="Run one at a time."
+            ) from exc
+
+
+def _entry_of(record: Record) -> RecordEntry:
+    digest = record_digest(record.key, record.value, record.headers or ())
+    return RecordEntry(record.topic, record.partition, record.offset, record.timestamp, digest)
+
+
+def _sort_key(entry: Entry) -> tuple[str, int, int]:
+    """Return what the entries of one round are ordered by: topic, partition, offset."""
+    offset = entry.first if isinstance(entry, GapEntry) else entry.offset
+    return entry.topic, entry.partition, offset

@@ -1,0 +1,115 @@
+"""`headrace audit write` with a policy, over a log in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from streams.cli import common, main
+from streams.engine.memory import MemoryLog
+from streams.errors import PolicyInvalid, SettingsError
+from streams.ops.tlog.errors import PolicyLacksKey
+from streams.ops.tlog.keys import cosigner_key
+from streams.ops.tlog.log_keys import load_log_keys
+from streams.ops.tlog.note import Checkpoint, parse_note
+from streams.ops.topics import create_topics
+from streams.settings import Settings
+from tests.unit.ops.tlog.example_log import ORIGIN
+from tests.unit.ops.tlog.logged import EVENTS, Logged
+from topology import topics
+from topology.core import TRANSPARENCY
+
+
+@pytest.fixture
+def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Logged:
+    system = Logged(tmp_path)
+
+    @contextmanager
+    def connect(settings: Settings) -> Iterator[MemoryLog]:
+        yield system.log
+
+    monkeypatch.setattr(common, "connect", connect)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEADRACE_AUDIT_KEY", "k.pem")
+    monkeypatch.setenv("HEADRACE_TLOG_POLICY", "k.pem.policy")
+    monkeypatch.setenv("HEADRACE_TLOG_DIR", "files")
+    run("key", "k.pem", "--origin", ORIGIN)
+    return system
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, ["audit", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_each_round_prints_one_line(logged: Logged) -> None:
+    logged.write_facts(3)
+    assert run("write", "--once").stdout.startswith("size 3 (+3) root ")
+    assert run("write", "--once").stdout == ""
+    logged.write_facts(2)
+    members = json.loads(run("write", "--once", "--json").stdout)
+    checkpoint = Checkpoint.parse(parse_note(members["note"].encode()).text)
+    assert (members["origin"], members["first"], members["size"]) == (ORIGIN, 3, 5)
+    assert (members["records"], members["published"], members["witnesses"]) == (2, True, [])
+    assert (checkpoint.size, Path("files/checkpoint").read_text()) == (5, members["note"])
+
+
+def test_a_gap_is_accepted_by_name(logged: Logged) -> None:
+    logged.write_facts(5)
+    logged.log.truncate(EVENTS, 2)
+    assert "is due next" in run("write", "--once", code=3).stderr
+    run("write", "--once", "--accept-gap", "apc.events", code=2)
+    run("write", "--once", "--accept-gap", "apc.events/0")
+
+
+def test_options_of_the_other_kind_are_refused(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("write", "--once", "--previous-key", "k.pem.pub", code=2)
+    monkeypatch.delenv("HEADRACE_TLOG_POLICY")
+    run("write", "--once", "--accept-gap", "apc.events/0", code=2)
+
+
+def test_a_policy_without_the_key_is_refused(logged: Logged) -> None:
+    run("key", "other.pem", "--origin", ORIGIN)
+    with pytest.raises(PolicyLacksKey, match=ORIGIN):
+        load_log_keys(Settings(audit_key=Path("k.pem"), tlog_policy=Path("other.pem.policy")))
+
+
+def test_one_of_several_logs_is_chosen(logged: Logged) -> None:
+    run("key", "other.pem", "--origin", "example.com/other")
+    lines = Path("k.pem.policy").read_text().splitlines()
+    other = Path("other.pem.policy").read_text().splitlines()
+    Path("both").write_text("\n".join([*lines, other[0]]) + "\n")
+    settings = Settings(audit_key=Path("k.pem,other.pem"), tlog_policy=Path("both"))
+    with pytest.raises(SettingsError, match=r"example\.com/other"):
+        load_log_keys(settings)
+    keys = load_log_keys(replace(settings, tlog_origin=ORIGIN))
+    note = keys.sign(Checkpoint(ORIGIN, 1, bytes(32)), 0)
+    assert (keys.origin, len(note.signatures)) == (ORIGIN, 2)
+
+
+def test_a_quorum_of_witnesses_is_refused(logged: Logged) -> None:
+    key = cosigner_key("w.example", Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    log_line = Path("k.pem.policy").read_text().splitlines()[0]
+    Path("p").write_text(f"{log_line}\nwitness w {key} http://w.example\nquorum w\n")
+    with pytest.raises(PolicyInvalid, match="the quorum needs w,"):
+        load_log_keys(Settings(audit_key=Path("k.pem"), tlog_policy=Path("p")))
+
+
+def test_the_topics_are_there_only_with_a_policy(tmp_path: Path) -> None:
+    log = MemoryLog(lambda: 0)
+    create_topics(log, Settings(partitions=2))
+    names = {topic.name for topic in TRANSPARENCY}
+    assert not names & set(log.topics())
+    create_topics(log, Settings(partitions=2, tlog_policy=tmp_path))
+    assert {log.topics()[name].partitions for name in names} == {1}
+    assert set(TRANSPARENCY) == set(topics.EVERY) - set(topics.ALL)
