@@ -129,4 +129,4 @@ class JsonPrinter:
         """Print the lines that wait; lines that cannot be written are not tried again."""
         lines, self._lines = self._lines, []
         if lines:
-            click.echo("\n".join(lines))  # in JSON lines all control characters are escaped
+            common.echo_block("\n".join(lines))

@@ -8,6 +8,7 @@ from typing import Any
 
 from streams.doors.mcp.door import Door
 from streams.doors.mcp.results import Json, ToolRefused, refused
+from streams.log import records as log_records
 from streams.log.record_json import value_json
 from streams.routes.verdicts import judgement_json
 from streams.views.parse import parse_position
@@ -72,7 +73,7 @@ async def _read_fact(door: Door, position: str) -> tuple[int, Any]:
     Raises ToolRefused.
     """
     recent = door.gateway.view.recent_fact(parse_position(position))
-    if recent is None:
+    if recent is None or len(recent.value or b"") > log_records.MAX_BYTES:
         record = await read_record(door, position)
         return record["size"], record["value"]
     return len(recent.value or b""), value_json(BY_NAME[door.short(recent.topic)], recent)

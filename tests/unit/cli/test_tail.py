@@ -115,7 +115,7 @@ def test_json_has_what_the_reader_decoded(capsys: pytest.CaptureFixture[str]) ->
 def test_lines_that_could_not_be_written_are_not_tried_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(text: str) -> None:
+    def refuse(text: str, *, err: bool = False) -> None:
         raise BrokenPipeError
 
     printer = JsonPrinter(RTES_EVENTS)

@@ -23,6 +23,7 @@ const HIDDEN_TOPICS = [
   "sap.learning-signals",
   "sap.lookups",
   "summit.auto-calls",
+  "summit.tree",
 ];
 
 /** Whether the records of a topic may be shown.  topic: with its prefix. */

@@ -115,7 +115,7 @@ def test_a_client_that_leaves_while_its_call_is_written_leaves_no_run(
             cancel=lambda run_id, why: f"cancel of {run_id[:4]}: {why}",
         ),
     )
-    door = cast("Door", SimpleNamespace(settings=None))
+    door = cast("Door", SimpleNamespace(settings=None, new_run_id=lambda: "mcp-1"))
 
     async def run() -> list[tuple[str, str]]:
         producing = Producing()
@@ -124,7 +124,7 @@ def test_a_client_that_leaves_while_its_call_is_written_leaves_no_run(
         calling = asyncio.create_task(
             agents.run(cast("OfferedTool", offered), ToolCall(door, {}, {}))
         )
-        await producing.begun.wait()
+        await asyncio.wait_for(producing.begun.wait(), 30)
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
