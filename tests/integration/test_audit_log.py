@@ -1,0 +1,144 @@
+"""The transparency log on a real broker: each record has one entry, whatever is killed."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from streams.engine.records import TopicPartition
+from streams.log.reading import partitions, records
+from streams.ops.tlog.batches import EntrySequence
+from streams.ops.tlog.entries import RecordEntry, parse_entry
+from streams.ops.tlog.heads import choose_newest, read_heads
+from streams.ops.tlog.policy import Policy, parse_policy
+from streams.ops.tlog.writer import LOGGED
+from tests.integration.system import Live, live
+from tests.processes import Process, environ_of, named, wait_for
+from tests.unit.envelopes import idea
+from topology.core import AUDIT_ENTRIES
+from topology.topics import full_name
+
+pytestmark = pytest.mark.slow
+
+ORIGIN = "hr.example.com/tlog"
+KILLS = 6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("audit-log")
+
+
+@pytest.fixture(scope="module")
+def system(broker: str, folder: Path) -> Iterator[Live]:
+    key = str(folder / "auditor.pem")
+    _audit({}, "key", key, "--origin", ORIGIN)
+    settings = {"AUDIT_KEY": key, "TLOG_POLICY": f"{key}.policy", "TLOG_DIR": str(folder / "tlog")}
+    with live(broker, folder, **settings) as running:
+        yield running
+
+
+def _audit(settings: dict[str, str], *arguments: str, code: int = 0) -> str:
+    command = [sys.executable, "-m", "streams.cli", "audit", *arguments]
+    done = subprocess.run(
+        command, env=environ_of(named(settings)), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stdout
+
+
+def send(system: Live, numbers: range) -> None:
+    """Send packets, and wait until all of them are judged."""
+    with system.client as client:
+        packets = [idea(number) for number in numbers]
+        positions = client.post("/v1/apc/packets", json=packets).json()["positions"]
+        response = client.get("/v1/apc/packets", params={"after": positions[-1], "limit": 1})
+        assert response.status_code == 200, response.text
+
+
+def policy_of(folder: Path) -> Policy:
+    return parse_policy((folder / "auditor.pem.policy").read_bytes())
+
+
+def read_log(system: Live, folder: Path, sizes: set[int]) -> tuple[EntrySequence, list[bytes]]:
+    """Return the log, which checks every signature and tree, and its entries."""
+    state = EntrySequence(ORIGIN, policy_of(folder).keys_of(ORIGIN), sizes)
+    tps = partitions(system.log, [full_name(AUDIT_ENTRIES, system.prefix)])
+    written = records(system.log, tps, system.log.high_watermarks(tps))
+    return state, [line for record in written for line in state.read(record)]
+
+
+def facts(system: Live) -> set[tuple[TopicPartition, int]]:
+    """Return the places of all committed records that have entries."""
+    tps = partitions(system.log, [full_name(topic, system.prefix) for topic in LOGGED])
+    logged = records(system.log, tps, system.log.high_watermarks(tps))
+    return {(TopicPartition(each.topic, each.partition), each.offset) for each in logged}
+
+
+def has_entries(system: Live, folder: Path, count: int) -> bool:
+    return len(read_log(system, folder, set())[1]) >= count
+
+
+def start_writer(system: Live, name: str) -> Process:
+    return system.process(name, "streams.cli", "audit", "write", "--every", "0.1")
+
+
+def test_each_record_has_one_entry_whatever_is_killed(system: Live, folder: Path) -> None:
+    dice = random.Random(20)
+    for kill in range(KILLS):
+        writer = start_writer(system, f"writer-{kill}")
+        if kill == 0:
+            send(system, range(1, 3))
+            writer.wait_text("published")
+        send(system, range(100 * (kill + 1), 100 * (kill + 1) + 40))
+        goal = len(read_log(system, folder, set())[1]) + dice.randrange(1, 30)
+        wait_for(partial(has_entries, system, folder, goal), "entries")
+        writer.kill()
+    _audit(system.environ, "write", "--once")
+    policy = policy_of(folder)
+    heads = read_heads(system.log, system.prefix, policy, ORIGIN)
+    state, lines = read_log(system, folder, {head.checkpoint.size for head in heads})
+    assert heads
+    for head in heads:
+        assert state.roots[head.checkpoint.size] == head.checkpoint.root
+    entries = [parse_entry(line) for line in lines]
+    places = Counter(
+        (TopicPartition(entry.topic, entry.partition), entry.offset)
+        for entry in entries
+        if isinstance(entry, RecordEntry)
+    )
+    assert max(places.values()) == 1
+    assert places.keys() == facts(system)
+    newest = choose_newest(heads)
+    assert newest is not None
+    assert newest.checkpoint.size == len(lines)
+    assert (folder / "tlog" / "checkpoint").read_bytes() == newest.note.encode()
+
+
+def test_the_last_of_two_writers_stays(system: Live, folder: Path) -> None:
+    first = start_writer(system, "writer-first")
+    send(system, range(5000, 5010))
+    first.wait_text("published")
+    second = start_writer(system, "writer-second")
+    numbers = iter(range(6000, 9000))
+
+    def first_gave_way() -> bool:
+        send(system, range(next(numbers), 9000)[:1])
+        return not first.running
+
+    wait_for(first_gave_way, "the first writer gives way")
+    assert "another audit writer has begun" in first.text()
+    send(system, range(9100, 9110))
+    second.wait_text("published")
+    second.kill()
+    _audit(system.environ, "write", "--once")
+    heads = read_heads(system.log, system.prefix, policy_of(folder), ORIGIN)
+    state, _ = read_log(system, folder, {head.checkpoint.size for head in heads})
+    assert all(state.roots[head.checkpoint.size] == head.checkpoint.root for head in heads)
