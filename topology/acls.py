@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from topology import processors, topics
-from topology.core import AUDIT_REDRIVES, RTES_RAW
+from topology.core import AUDIT_REDRIVES, RTES_RAW, TRANSPARENCY
 from topology.declarations import Topic, TopicKind
 from topology.topics import full_name
 
@@ -30,6 +30,7 @@ class Role(StrEnum):
     AGENT = "agent"  # sends commands and reads inboxes on Kafka itself
     READER = "reader"  # reads what was decided: queries, tails, sinks
     OPERATOR = "operator"  # creates topics, sends every command, redrives, verifies
+    AUDITOR = "auditor"  # writes the transparency log
 
 
 class Resource(StrEnum):
@@ -65,9 +66,10 @@ class Permission(NamedTuple):
 
 def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
     """Return all permissions of a role, topics in the order of their declaration."""
+    every = topics.EVERY if role in (Role.OPERATOR, Role.AUDITOR) else topics.ALL
     permissions = [
         Permission(role, Resource.TOPIC, Pattern.LITERAL, full_name(topic, prefix), operations)
-        for topic in topics.ALL
+        for topic in every
         if (operations := _on_topic(role, topic))
     ]
     workers_group = f"{prefix}{WORKERS_GROUP}"
@@ -92,6 +94,9 @@ def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
         case Role.OPERATOR:
             permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
             permissions.append(Permission(role, *transactions))
+        case Role.AUDITOR:
+            audit = (Resource.TRANSACTIONAL_ID, Pattern.LITERAL, f"{workers_group}-audit")
+            permissions.append(Permission(role, *audit, (Operation.WRITE,)))
         case Role.AGENT:
             groups = (Resource.GROUP, Pattern.PREFIXED, f"{prefix}{AGENTS_GROUPS}")
             permissions.append(Permission(role, *groups, (Operation.READ,)))
@@ -124,6 +129,8 @@ def _reads(role: Role, topic: Topic) -> bool:
             return topic.kind is TopicKind.INBOX
         case Role.OPERATOR:
             return True
+        case Role.AUDITOR:
+            return topic.kind in (TopicKind.FACT, TopicKind.AUDIT)
 
 
 def _is_read_by_workers(topic: Topic) -> bool:
@@ -144,4 +151,6 @@ def _writes(role: Role, topic: Topic) -> bool:
             return False
         case Role.OPERATOR:
             kinds = (TopicKind.COMMAND, TopicKind.INTERNAL, TopicKind.CHANGELOG, TopicKind.AUDIT)
-            return topic.kind in kinds
+            return topic.kind in kinds and topic not in TRANSPARENCY
+        case Role.AUDITOR:
+            return topic in TRANSPARENCY

@@ -37,6 +37,7 @@ def _check_principals(
 @_role_option("agent", "Sends commands and reads inboxes on Kafka itself.")
 @_role_option("reader", "Reads what was decided: queries, tails, sinks.")
 @_role_option("operator", "Creates topics, sends every command, redrives, verifies.")
+@_role_option("auditor", "Writes the transparency log (HEADRACE_TLOG_POLICY).")
 @click.option("--apply", "applies", is_flag=True, help="Add the ACLs that are missing on Kafka.")
 @click.option("--script", "as_script", is_flag=True, help="Print calls of kafka-acls.sh.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")

@@ -7,7 +7,7 @@ import pytest
 from streams.ops.acls import grants_of, script
 from topology import processors, topics
 from topology.acls import Operation, Pattern, Permission, Resource, Role, permissions_of
-from topology.core import CHANGELOG, LINEAGE_EDGES, RTES_RAW
+from topology.core import CHANGELOG, LINEAGE_EDGES, RTES_RAW, TRANSPARENCY
 from topology.declarations import Topic, TopicKind
 
 READ, WRITE = Operation.READ, Operation.WRITE
@@ -19,7 +19,8 @@ def may(role: Role, operation: Operation) -> set[Topic]:
         for a in permissions_of(role)
         if a.resource is Resource.TOPIC and operation in a.operations
     ]
-    return {topics.BY_NAME[a.name] for a in entries}
+    by_name = {topic.name: topic for topic in topics.EVERY}
+    return {by_name[a.name] for a in entries}
 
 
 def of_kind(*kinds: TopicKind) -> set[Topic]:
@@ -64,6 +65,14 @@ def test_secrets_are_read_by_the_service_and_operators_only() -> None:
     assert secret
     for role in (Role.GATEWAY, Role.AGENT, Role.READER):
         assert not secret & may(role, READ), role
+
+
+def test_the_auditor_alone_writes_the_transparency_log_and_reads_what_has_entries() -> None:
+    assert may(Role.AUDITOR, WRITE) == set(TRANSPARENCY)
+    for role in set(Role) - {Role.AUDITOR}:
+        assert not may(role, WRITE) & set(TRANSPARENCY), role
+    assert may(Role.AUDITOR, READ) == of_kind(TopicKind.FACT, TopicKind.AUDIT) | set(TRANSPARENCY)
+    assert set(TRANSPARENCY) <= may(Role.OPERATOR, Operation.CREATE)
 
 
 def test_gateways_may_ask_for_the_offsets_of_every_topic() -> None:
@@ -114,6 +123,7 @@ def test_groups_and_transactions_are_those_that_the_code_uses() -> None:
             transactions,
             reader,
         },
+        Role.AUDITOR: {(Pattern.LITERAL, "headrace-audit", (WRITE,)), reader},
     }
 
 
