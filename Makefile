@@ -58,7 +58,7 @@ test: TESTERS ?= 3
 test: setup browser
 	@exec $(PYTEST) --quick
 
-test-all: TESTERS ?= 2
+test-all: TESTERS ?= 3
 test-all: setup browser
 	@exec $(PYTEST) $(if $(TIER),-m "$(TIER)")
 
