@@ -117,4 +117,4 @@ def _anti_drift(checks: Any) -> Iterator[Problem]:
 
 def _value(form: str, *place: str) -> Problem:
     path = pointer("metadata", *place)
-    return Problem("metadata_value", path, f"metadata.{'.'.join(place)} must be {form}.")
+    return Problem("metadata_value", path, f"metadata.{'.'.join(map(str, place))} must be {form}.")

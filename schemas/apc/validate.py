@@ -120,7 +120,9 @@ def _problem(error: ErrorDetails, packet: dict[str, Any], edge: bool) -> Problem
     if error["type"].startswith("union_tag"):
         path = (*path, "type")
     rule = _rule(error, path, packet, edge)
-    return Problem(rule.code, pointer(*path), _message(rule, error, str(path[-1])))
+    return Problem(
+        rule.code, pointer(*path), _message(rule, error, str(path[-1]) if path else "The packet")
+    )
 
 
 def _rule(error: ErrorDetails, path: tuple[int | str, ...], packet: Any, edge: bool) -> Rule:

@@ -95,7 +95,7 @@ def unknown_type_problem(known: Iterable[str]) -> Problem:
 
 
 def _problem(error: ErrorDetails, kind: Kind) -> Problem:
-    path = _path_without_branches(error["loc"])
+    path = _path_without_branches(error["loc"], _is_about_a_name(error))
     if kind == "payload":
         path = ("payload", *path)
     path = (*path, *_SUBPATHS.get(error["type"], ()))
@@ -104,15 +104,23 @@ def _problem(error: ErrorDetails, kind: Kind) -> Problem:
     return Violation(rule, pointer(*path), problem_message(error, path, kind))
 
 
-def _path_without_branches(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the path without the names of union branches: one follows each index into `parts`."""
+def _is_about_a_name(error: ErrorDetails) -> bool:
+    """Return whether a name of an open object is wrong; a sent member may be called `[key]` too."""
+    return error["type"] != "extra_forbidden" and error["loc"][-1:] == ("[key]",)
+
+
+def _path_without_branches(loc: tuple[int | str, ...], is_name: bool) -> tuple[int | str, ...]:
+    """Return the path without the names of union branches: one follows each index into `parts`.
+
+    is_name: the last step says that the one before it is a wrong name.
+    """
     path: list[int | str] = []
     branch = False
     for i, step in enumerate(loc):
         if branch:
             branch = False
             continue
-        if step == "[key]":
+        if is_name and i == len(loc) - 1:
             return tuple(path[:-1])
         path.append(step)
         branch = isinstance(step, int) and i > 0 and loc[i - 1] == "parts"
@@ -129,8 +137,8 @@ def problem_message(error: ErrorDetails, path: tuple[int | str, ...], kind: Kind
     error_type = error["type"]
     if error_type in _COMPLETE_MESSAGES:
         return f"{error['msg']}."
-    if error["loc"][-1:] == ("[key]",):
-        return f"{path[-1]} has a name that is no text."
+    if _is_about_a_name(error):
+        return f"{_name(path, kind)} has a name that is no text."
     name = _name(path, kind)
     if error_type in _BOUNDS:
         return f"{name} {_BOUNDS[error_type](error['ctx'])}."

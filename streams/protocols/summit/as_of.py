@@ -37,7 +37,9 @@ def run(query: AsOfQuery) -> Rows:
         row["evidence"] = {**row["evidence"], "manifestPosition": known}
     if row["state"] != COMPLETED:
         hidden[output_key(run_id)] = None
-    return hidden | {row_key: encode(FOLD.table.record, row), totals_key(run_id): HIDDEN}
+    had_tree = any(step.value["treeUsd"] is not None for step in before)
+    totals = HIDDEN if had_tree else None  # a run alone shows what it had spent itself
+    return hidden | {row_key: encode(FOLD.table.record, row), totals_key(run_id): totals}
 
 
 def _steps(query: AsOfQuery, run_id: str) -> list[Step]:

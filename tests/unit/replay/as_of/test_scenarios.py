@@ -147,6 +147,12 @@ def test_so_it_does_whatever_comes_in_whatever_order(lines: list[str]) -> None:
         check(lines, Path(folder))
 
 
+def without_tree(answer: Any) -> Any:
+    """Return an answer without the totals of a run's tree, which the past does not know."""
+    status, body = answer
+    return status, {name: each for name, each in body.items() if name != "tree"}
+
+
 def check(lines: Iterable[str], folder: Path) -> None:
     story = Story(lines, folder)
     try:
@@ -157,6 +163,6 @@ def check(lines: Iterable[str], folder: Path) -> None:
                 gone = {p for p, (status, _) in answers.items() if status == GONE}
                 assert not gone or "/v1/asap/tasks/" in thing
                 for each in set(points) - gone:
-                    assert answers[each] == answer, (each, thing)
+                    assert without_tree(answers[each]) == without_tree(answer), (each, thing)
     finally:
         story.scenario.close()
