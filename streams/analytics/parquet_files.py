@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from streams.analytics.columns import Columns
 from streams.analytics.errors import ExportFormat
+from streams.engine import durable_files
 from streams.errors import needs_extra
 
 with needs_extra("analytics", "headrace export parquet"):
@@ -154,11 +155,9 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Rename a whole file over the former one, and have both on the disk."""
+    """Put a whole file in the place of the former one, for its owner alone."""
     temporary.chmod(0o600)
-    _sync(temporary)
-    temporary.replace(path)
-    _sync(path.parent)
+    durable_files.put_in_place(temporary, path)
 
 
 def make_private(folder: Path) -> None:
@@ -176,11 +175,3 @@ def remove_unfinished(folder: Path) -> None:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

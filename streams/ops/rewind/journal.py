@@ -6,13 +6,13 @@ The file is in the work tree's own git directory.  Each step is on the disk befo
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from streams.engine.durable_files import put_in_place, sync
 from streams.ops.rewind.errors import GitFailed
 from streams.ops.rewind.git import Head
 from streams.ops.rewind.service import Target
@@ -78,29 +78,17 @@ class Journal:
         text = json.dumps({"format": FORMAT, **asdict(entry)}, indent=2)
         fresh = self.path.with_suffix(".new")
         try:
-            with fresh.open("w", encoding="ascii") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self.path)
-            self._sync()
+            fresh.write_text(text + "\n", encoding="ascii")
+            put_in_place(fresh, self.path)
         except OSError as exc:
             raise self._disk_error("written", exc) from exc
 
     def delete(self) -> None:
         try:
             self.path.unlink(missing_ok=True)
-            self._sync()
+            sync(self.path.parent)
         except OSError as exc:
             raise self._disk_error("deleted", exc) from exc
-
-    def _sync(self) -> None:
-        """Sync the directory: a new name is durable only after that."""
-        directory = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
     def _disk_error(self, what: str, exc: Exception) -> GitFailed:
         advice = "It names the place to go back to; delete it once the work tree is as you want it."

@@ -6,11 +6,11 @@ under another name, and renamed once it is on the disk, so none is ever half the
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from streams.engine.durable_files import put_in_place
 from streams.ops.tlog.merkle import leaf_hash, subtree_root
 from streams.ops.tlog.tiles import WIDTH, Tile, encode_bundle
 
@@ -59,12 +59,8 @@ class TileDirectory:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.new")
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        _sync_folder(path.parent)
+        partial.write_bytes(data)
+        put_in_place(partial, path)
 
     def _add_hash(self, level: int, node: bytes) -> None:
         if level == len(self._hashes):
@@ -85,11 +81,3 @@ class TileDirectory:
         self.write(tile.path, data)
         if tile.width == WIDTH:
             shutil.rmtree(self._folder / f"{tile.path}.p", ignore_errors=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -79,19 +79,19 @@ def _refusal(value: AvroValue, run: Run) -> Verdict | None:
 def _is_known(value: AvroValue, tree: Tree) -> bool:
     if value["kind"] == LINK:
         return tree.has(value["origin"])
-    return tree.knows(value["origin"], trees.spent_in_record(value))
+    return tree.knows(value["origin"], trees.totals_in_record(value))
 
 
 def _count(value: AvroValue, run: Run) -> Verdict:
-    tree, origin, spent = trees.begin_tree(run), value["origin"], trees.spent_in_record(value)
+    tree, origin, totals = trees.begin_tree(run), value["origin"], trees.totals_in_record(value)
     if not tree.has(origin):
         if tree.row["runs"] > run.ctx.setting("TREE_MAX"):
             return _refuse_further(value, run, tree)
-        tree.add(origin, value["via"], spent)
+        tree.add(origin, value["via"], totals)
     else:
-        tree.update(origin, spent)
+        tree.update(origin, totals)
     trees.pass_on(run, value)
-    exceeded = None if value["kind"] == LINK else trees.broken_rule(run, tree.spent)
+    exceeded = None if value["kind"] == LINK else trees.broken_rule(run, tree.totals)
     if exceeded is not None:
         _exceed(run, tree, exceeded, origin)
         return accept(exceeded, run, {})
@@ -166,6 +166,6 @@ def _write(value: AvroValue, verdict: Verdict, ctx: DecisionContext) -> None:
     write_fact(value["runId"], "tree", verdict._replace(figures=figures), ctx, **members)
 
 
-def _totals(run: Run) -> trees.Spent:
+def _totals(run: Run) -> trees.Totals:
     tree = trees.find_tree(run)
-    return trees.spent_by(run) if tree is None else tree.spent
+    return trees.own_totals(run) if tree is None else tree.totals

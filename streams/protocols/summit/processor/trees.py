@@ -30,7 +30,7 @@ TREE_BUDGETS = frozenset({rules.BUDGET_TREE_USD.code, rules.BUDGET_TREE_TOKENS.c
 """Rules about what a run and those below it have spent."""
 
 
-class Spent(NamedTuple):
+class Totals(NamedTuple):
     """The totals of one run, or of all runs of a tree.
 
     usd: dollars, rounded to 9 places run by run.  ended: whether the run has ended.
@@ -63,42 +63,42 @@ class Tree:
         self.row = row
 
     @property
-    def spent(self) -> Spent:
-        return Spent(self.row["tokens"], Decimal(self.row["usd"]))
+    def totals(self) -> Totals:
+        return Totals(self.row["tokens"], Decimal(self.row["usd"]))
 
-    def with_own(self, own_spent: Spent) -> Spent:
+    def with_own(self, run_totals: Totals) -> Totals:
         """Return the totals as they are once the run itself has spent this much."""
-        return _exchanged(self.spent, _spent_in(self._origin_row(self.run.run_id)), own_spent)
+        return _exchanged(self.totals, _totals_in(self._origin_row(self.run.run_id)), run_totals)
 
     def has(self, origin: str) -> bool:
         """Return whether a run is linked to this one, directly or through others."""
         return self._origins.get(composite(self.run.run_id, origin)) is not None
 
-    def knows(self, origin: str, spent: Spent) -> bool:
+    def knows(self, origin: str, totals: Totals) -> bool:
         """Return whether exactly this was counted for a run before."""
         row = self._origins.get(composite(self.run.run_id, origin))
-        return row is not None and _spent_in(row) == spent
+        return row is not None and _totals_in(row) == totals
 
-    def add(self, origin: str, via: str, spent: Spent) -> None:
+    def add(self, origin: str, via: str, totals: Totals) -> None:
         """Count a run that is not linked yet."""
         run_key = composite(self.run.run_id, self.run.run_id)
         first = self._origin_row(self.run.run_id)
-        new = {**_counted(via, spent), "next": first["next"]}
+        new = {**_counted(via, totals), "next": first["next"]}
         self._origins.put(composite(self.run.run_id, origin), new)
         self._origins.put(run_key, {**first, "next": origin})
         self.row["runs"] += 1
-        self.row["open"] += not spent.ended
-        self._save(_exchanged(self.spent, Spent(0, Decimal(0)), spent))
+        self.row["open"] += not totals.ended
+        self._save(_exchanged(self.totals, Totals(0, Decimal(0)), totals))
 
-    def update(self, origin: str, spent: Spent) -> None:
+    def update(self, origin: str, totals: Totals) -> None:
         """Count the new totals of a linked run, or of the run itself."""
         before = self._origin_row(origin)
-        totals = _exchanged(self.spent, _spent_in(before), spent)
+        tree_totals = _exchanged(self.totals, _totals_in(before), totals)
         if origin != self.run.run_id:
-            self.row["open"] += before["ended"] - spent.ended
-        changed = {**before, **_counted(before["via"], spent)}
+            self.row["open"] += before["ended"] - totals.ended
+        changed = {**before, **_counted(before["via"], totals)}
         self._origins.put(composite(self.run.run_id, origin), changed)
-        self._save(totals)
+        self._save(tree_totals)
 
     def open_children(self) -> list[str]:
         """Return the runs next below this one through which an open run is reached."""
@@ -120,7 +120,7 @@ class Tree:
             yield row
             origin = row["next"]
 
-    def _save(self, totals: Spent) -> None:
+    def _save(self, totals: Totals) -> None:
         ctx = self.run.ctx
         self.row |= {
             "tokens": totals.tokens,
@@ -142,14 +142,14 @@ def begin_tree(run: Run) -> Tree:
     tree = find_tree(run)
     if tree is not None:
         return tree
-    own_spent = spent_by(run)
+    run_totals = own_totals(run)
     origins = run.ctx.work.rows(SUMMIT_TREE_ORIGINS)
-    row = {**_counted(run.run_id, own_spent), "next": None}
+    row = {**_counted(run.run_id, run_totals), "next": None}
     origins.put(composite(run.run_id, run.run_id), row)
     totals = {
         "runId": run.run_id,
-        "tokens": own_spent.tokens,
-        "usd": money_text(own_spent.usd),
+        "tokens": run_totals.tokens,
+        "usd": money_text(run_totals.usd),
         "runs": 1,
         "open": 0,
         "at": run.ctx.at,
@@ -158,26 +158,26 @@ def begin_tree(run: Run) -> Tree:
     return Tree(run, totals)
 
 
-def spent_by(run: Run) -> Spent:
+def own_totals(run: Run) -> Totals:
     """Return what a run alone has spent."""
-    return spent_of(run.row["metrics"], not run.open)
+    return totals_of(run.row["metrics"], not run.open)
 
 
-def spent_of(metrics: AvroValue, ended: bool = False) -> Spent:
+def totals_of(metrics: AvroValue, ended: bool = False) -> Totals:
     """Return what effective metrics say.
 
     metrics: Metrics, JSON or Avro.
     """
-    return Spent(metrics["tokens"], money(metrics["cost_usd"]), ended)
+    return Totals(metrics["tokens"], money(metrics["cost_usd"]), ended)
 
 
 def overspent(run: Run, metrics: AvroValue) -> str | None:
     """Return the rule of the budget that the run's tree exceeds with these metrics of the run."""
     tree = find_tree(run)
-    return None if tree is None else broken_rule(run, tree.with_own(spent_of(metrics)))
+    return None if tree is None else broken_rule(run, tree.with_own(totals_of(metrics)))
 
 
-def broken_rule(run: Run, totals: Spent) -> str | None:
+def broken_rule(run: Run, totals: Totals) -> str | None:
     return broken_tree_budget(run.row["budget"], totals.usd, totals.tokens)
 
 
@@ -194,7 +194,7 @@ def tree_members(run: Run, rule: str) -> tuple[dict[str, float], dict[str, Any]]
 
 def link(run: Run) -> None:
     """Tell the parent that a new run names that the run is there."""
-    _report(run, LINK, Spent(0, Decimal(0)))
+    _report(run, LINK, Totals(0, Decimal(0)))
 
 
 def settle(run: Run, cause: Stop | None = None) -> None:
@@ -202,13 +202,13 @@ def settle(run: Run, cause: Stop | None = None) -> None:
 
     cause: what stopped the run, if a run above did.
     """
-    spent = spent_by(run)
-    if spent == spent_of(run.metrics_before, run.ended_before):
+    totals = own_totals(run)
+    if totals == totals_of(run.metrics_before, run.ended_before):
         return
     tree = find_tree(run)
     if tree is not None:
-        tree.update(run.run_id, spent)
-    _report(run, SPEND, spent)
+        tree.update(run.run_id, totals)
+    _report(run, SPEND, totals)
     if run.state == BUDGET_EXCEEDED and tree is not None:
         stop_open(tree, cause or Stop(run.run_id, run.row["reason"]))
     run.metrics_before, run.ended_before = run.row["metrics"], not run.open
@@ -247,7 +247,7 @@ def pass_on(run: Run, value: AvroValue) -> None:
         _send(parent, value["kind"], passed, run.ctx)
 
 
-def _report(run: Run, kind: str, spent: Spent) -> None:
+def _report(run: Run, kind: str, totals: Totals) -> None:
     parent = run.row["parentRunId"]
     if parent is None:
         return
@@ -256,7 +256,7 @@ def _report(run: Run, kind: str, spent: Spent) -> None:
         "via": run.run_id,
         "agentId": run.agent_id,
         "caller": run.row["caller"],
-        **_amounts(spent),
+        **_amounts(totals),
         "hops": 0,
         "rule": None,
     }
@@ -269,25 +269,25 @@ def _send(addressee: str, kind: str, value: AvroValue, ctx: DecisionContext) -> 
     ctx.send(SUMMIT_TREE, addressee, record, id)
 
 
-def _amounts(spent: Spent) -> dict[str, Any]:
-    return {"tokens": spent.tokens, "usd": money_text(spent.usd), "ended": spent.ended}
+def _amounts(totals: Totals) -> dict[str, Any]:
+    return {"tokens": totals.tokens, "usd": money_text(totals.usd), "ended": totals.ended}
 
 
-def _counted(via: str, spent: Spent) -> dict[str, Any]:
-    return {"via": via, **_amounts(spent)}
+def _counted(via: str, totals: Totals) -> dict[str, Any]:
+    return {"via": via, **_amounts(totals)}
 
 
-def _spent_in(row: AvroValue) -> Spent:
+def _totals_in(row: AvroValue) -> Totals:
     """Return the totals in a record or row of one run."""
-    return Spent(row["tokens"], Decimal(row["usd"]), row["ended"])
+    return Totals(row["tokens"], Decimal(row["usd"]), row["ended"])
 
 
-def _exchanged(totals: Spent, before: Spent, after: Spent) -> Spent:
+def _exchanged(totals: Totals, before: Totals, after: Totals) -> Totals:
     """Return totals in which what one run has spent is replaced."""
     usd = sum_of_money(totals.usd, -before.usd, after.usd)
-    return Spent(totals.tokens - before.tokens + after.tokens, usd)
+    return Totals(totals.tokens - before.tokens + after.tokens, usd)
 
 
-def spent_in_record(value: AvroValue) -> Spent:
+def totals_in_record(value: AvroValue) -> Totals:
     """Return what a SummitTree says that its origin has spent."""
-    return _spent_in(value)
+    return _totals_in(value)

@@ -149,15 +149,24 @@ def test_a_log_that_cannot_be_read_is_no_finding(handler: Handler) -> None:
         compare(handler)
 
 
+class DripServer(socketserver.ThreadingTCPServer):
+    """A server whose answers end once `leaving` is set."""
+
+    def __init__(self, handler: type[socketserver.BaseRequestHandler]) -> None:
+        self.leaving = threading.Event()
+        super().__init__(("127.0.0.1", 0), handler)
+
+
 class Drip(socketserver.BaseRequestHandler):
     """An answer that goes on byte by byte until the client leaves."""
 
     begin = b""
+    server: DripServer
 
     def handle(self) -> None:
         with suppress(OSError):
             self.request.sendall(b"HTTP/1.1 200 OK\r\n" + self.begin)
-            while not self.server.leaving.wait(0.005):  # type: ignore[attr-defined]
+            while not self.server.leaving.wait(0.005):
                 self.request.sendall(b"x")
 
 
@@ -165,14 +174,13 @@ class Drip(socketserver.BaseRequestHandler):
 def dripping(begin: bytes) -> Iterator[str]:
     """Serve an answer that begins so, behind its first line; yield its address."""
     handler = type("Handler", (Drip,), {"begin": begin})
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
-        server.leaving = threading.Event()  # type: ignore[attr-defined]
+    with DripServer(handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:
-            server.leaving.set()  # type: ignore[attr-defined]
+            server.leaving.set()
             server.shutdown()
             thread.join()
 
