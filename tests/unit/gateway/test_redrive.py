@@ -12,9 +12,10 @@ from schemas import decode
 from streams.engine.records import position
 from streams.ops.redrive import Redrive
 from streams.protocols.apc.processor import processor
+from tests.processes import wait_for
 from tests.unit.envelopes import idea
 from tests.unit.gateway.bench import GatewayBench
-from tests.unit.gateway.guarded import OPERATOR, PRODUCER, READER, Guarded
+from tests.unit.gateway.guarded import OPERATOR, PATIENCE_S, PRODUCER, READER, Guarded
 from tests.unit.gateway.test_answers import conforms
 from topology.apc import APC_PACKETS
 from topology.core import AUDIT_REDRIVES
@@ -198,7 +199,8 @@ def test_only_operators_may_and_are_named(
     bench = guarded.bench.bench
     with monkeypatch.context() as patch:
         patch.setattr(processor, "_judge", _fail)
-        bench.send("apc.packets", idea())
+        bench.append("apc.packets", idea())  # the worker of this gateway decides it
+        wait_for(lambda: bench.records("apc.packets.dlq"), "a dead letter", PATIENCE_S)
     (record,) = bench.records("apc.packets.dlq")
     body = {"positions": [position(record)]}
     for role in (READER, PRODUCER):
