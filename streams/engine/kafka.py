@@ -31,7 +31,12 @@ from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER,
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.kafka_reader import KafkaReader
 from streams.engine.kafka_records import listed, placed_record, produce, reported, topic_id
-from streams.engine.kafka_refusals import Refusals, invalid_settings, refusal_of
+from streams.engine.kafka_refusals import (
+    Refusals,
+    delivery_error,
+    invalid_settings,
+    refusal_of,
+)
 from streams.engine.log import NewTopic, Pace, Reader, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (
@@ -40,8 +45,6 @@ from streams.errors import (
     CommitFailed,
     Fenced,
     HeadraceError,
-    OutputTooLarge,
-    ProduceUnknown,
     TopicsMismatch,
 )
 from topology.acls import READERS_GROUP
@@ -51,7 +54,7 @@ T = TypeVar("T")
 _TIMEOUT_S = 30
 _ANSWER_S = 10
 _TRIES = 3
-"""Attempts: the client sometimes loses a request to a broker that is coming back."""
+"""Attempts, each with a new client: one sometimes loses a request to a broker that comes back."""
 _DEFAULT = -1  # the brokers' default replica count
 _LEADERS_S = 120  # how long new topics may take until each partition has a leader
 _LEADER_PAUSE_S = 0.01
@@ -70,7 +73,6 @@ _LEADER_MOVED = (
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 )
-_TOO_LARGE = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
 _UNREACHABLE = (
     KafkaError._TIMED_OUT,
     KafkaError._TRANSPORT,
@@ -93,12 +95,15 @@ class KafkaLog:
         }
         self._bootstrap, self._security = bootstrap, security
         self._group = group
-        try:
-            self._admin = AdminClient({**self._base, **COMMON})
-        except KafkaException as exc:
-            raise invalid_settings(exc) from exc
+        self._admin = self._new_admin()
         self._appender = Appender(lambda: KafkaAppender({**self._base, **APPENDER}))
         self.submit = self._appender.submit
+
+    def _new_admin(self) -> AdminClient:
+        try:
+            return AdminClient({**self._base, **COMMON})
+        except KafkaException as exc:
+            raise invalid_settings(exc) from exc
 
     def check(self) -> None:
         """Wait until a broker accepts our connection.
@@ -269,8 +274,11 @@ class KafkaLog:
             raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}: {exc}") from exc
         except TimeoutError as exc:
             self._admin.poll(0)
-            if tries > 1 and self._refusals.last is None:
-                return self._ask(question, tries - 1)
+            if self._refusals.last is None:
+                # A client that lost all brokers at once may answer nothing when they are back.
+                self._admin = self._new_admin()
+                if tries > 1:
+                    return self._ask(question, tries - 1)
             silent = BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}")
             raise self._refusals.last or silent from exc
 
@@ -285,7 +293,7 @@ class KafkaAppender:
     def produce(self, output: Output, report: Report) -> bool:
         def delivered(error: KafkaError | None, message: Any) -> None:
             if error:
-                report(self._fatal or _delivery_error(error))
+                report(self._fatal or delivery_error(error))
             else:
                 report(placed_record(output, message))
 
@@ -293,7 +301,7 @@ class KafkaAppender:
             produce(self._producer, output, delivered)
             return True
         except KafkaException as exc:
-            report(_delivery_error(exc.args[0]))
+            report(delivery_error(exc.args[0]))
             return not exc.args[0].fatal()
 
     def poll(self, timeout_s: float) -> None:
@@ -307,19 +315,11 @@ class KafkaAppender:
         try:
             serve(timeout_s)
         except KafkaException as exc:
-            self._fatal = _delivery_error(exc.args[0])
+            self._fatal = delivery_error(exc.args[0])
             self._producer.purge()
 
     def idle(self) -> bool:
         return not len(self._producer)
-
-
-def _delivery_error(error: KafkaError) -> OutputTooLarge | ProduceUnknown | BrokerRefuses:
-    if refusal := refusal_of(error):
-        return refusal
-    if error.code() in _TOO_LARGE:
-        return OutputTooLarge(f"Kafka refuses a record: {error}")
-    return ProduceUnknown(f"whether all records were written is unknown: {error.str()}")
 
 
 class KafkaTransactions:

@@ -1,4 +1,4 @@
-"""Errors with which brokers refuse a connection, as headrace's errors.
+"""Errors with which brokers refuse a connection or a record, as headrace's errors.
 
 The Kafka client retries for ever and reports the reason only to its error callback; the caller
 gets a time-out.  So this module keeps the reasons, logs each once, and raises it instead of the
@@ -17,6 +17,8 @@ from streams.errors import (
     BrokerRefuses,
     BrokerUnavailable,
     LoginFailed,
+    OutputTooLarge,
+    ProduceUnknown,
     SettingsError,
     TlsFailed,
 )
@@ -28,6 +30,7 @@ _MAX_DISCONNECTS = 5
 """This many connections that end without an answer mean that the broker's protocol differs."""
 _NOISE = re.compile(r"^\S+://|/bootstrap(?=:)| \(after \d+ms in state \w+.*?\)|error:\w+:")
 _TLS_MARKS = ("ssl/tls alert", "PLAINTEXT broker listener")
+_TOO_LARGE = ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE")
 
 
 def refusal_of(error: Any) -> BrokerRefuses | None:
@@ -40,6 +43,15 @@ def refusal_of(error: Any) -> BrokerRefuses | None:
     if name.endswith("AUTHORIZATION_FAILED"):
         return AccessDenied(f"Kafka does not allow it: {text}")
     return None
+
+
+def delivery_error(error: Any) -> OutputTooLarge | ProduceUnknown | BrokerRefuses:
+    """Translate the error with which a record was not acknowledged."""
+    if refusal := refusal_of(error):
+        return refusal
+    if error.name() in _TOO_LARGE:
+        return OutputTooLarge(f"Kafka refuses a record: {error}")
+    return ProduceUnknown(f"whether all records were written is unknown: {error.str()}")
 
 
 def invalid_settings(exc: Exception) -> SettingsError:

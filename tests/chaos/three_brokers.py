@@ -185,6 +185,7 @@ class ThreeBrokers:
             futures = self._asked().describe_topics(TopicCollection(list(topics)))
             descriptions = [future.result(_ANSWER_S) for future in futures.values()]
         except (KafkaException, TimeoutError):
+            self._admin = None  # one that lost all brokers at once may answer nothing any more
             return 0
         return min(len(p.isr) for topic in descriptions for p in topic.partitions)
 
@@ -200,6 +201,7 @@ class ThreeBrokers:
             (future,) = self._asked().describe_topics(TopicCollection([tp.topic])).values()
             leader = future.result(_ANSWER_S).partitions[tp.partition].leader
         except (KafkaException, TimeoutError):
+            self._admin = None
             return None
         return None if leader is None else int(leader.id)
 
