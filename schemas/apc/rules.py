@@ -150,16 +150,19 @@ CROSS_USE_CASE_NOT_ALLOWED = Rule(
 )
 PHASE_GUARD_SCORE = Rule(
     "phase_guard_score",
-    "in REFINEMENT, the sender's score is not above 1.2 times the receiver's",
+    "in REFINEMENT, the sender's score is not above the policy's multiple of the receiver's",
     Stage.POLICY,
     Where.PROCESSOR,
 )
 PHASE_GUARD_TOP_K = Rule(
-    "phase_guard_top_k", "in CONVERGENCE, top_k is absent or above 2", Stage.POLICY, Where.PROCESSOR
+    "phase_guard_top_k",
+    "in CONVERGENCE, top_k is absent or above the policy's limit",
+    Stage.POLICY,
+    Where.PROCESSOR,
 )
 PHASE_GUARD_MODE = Rule(
     "phase_guard_mode",
-    "in PROMOTION, the mode is neither WINNER_TO_LOSERS nor COMMONS_SEED",
+    "in PROMOTION, the mode is none that the policy allows",
     Stage.POLICY,
     Where.PROCESSOR,
 )

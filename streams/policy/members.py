@@ -12,19 +12,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
+from schemas.apc.vocabulary import RunPhase
 from streams.settings.composed import BY_FIELD
 from streams.settings.service import PREFIX
 from streams.settings.values import Declaration
 
-SECTIONS = ("apc.decay", "apc", "saop.confidence", "saop", "rtes", "sap", "asap", "summit")
+SECTIONS = (
+    "apc.decay", "apc.gates", "apc.phases", "apc.transfer", "apc",
+    "saop.confidence", "saop", "rtes", "sap", "asap", "summit",
+)  # fmt: skip
 """The sections whose names begin variables, a section of another before it."""
 
 OUTSIDE = frozenset({"ASAP_SERVICE_URN", "MASK_KEY", "MAX_RECORD_BYTES"})
 """What processors see and no policy says: a name, a secret and a limit of the brokers."""
 
 _PATHS: Mapping[str, str] = {
+    **{f"APC_PHASES_{phase}": f"apc.phases.{phase}" for phase in get_args(RunPhase)},
     "APC_ARBITRATION_TOP_K": "apc.arbitration.top_k",
     "APC_GATE_MIN_SAMPLES": "apc.arbitration.min_samples",
     "APC_GATE_MIN_SCORE": "apc.arbitration.min_score",
@@ -44,6 +49,7 @@ class Form(StrEnum):
     DECIMAL = "decimal"
     FLAG = "true or false"
     WORD = "one of some words"
+    WORDS = "set of words"
     FILE = "path of a file"
     PREFIXES = "table of profiles by prefix"
     CRITICS = "list of tables with agent and critic"
@@ -69,7 +75,7 @@ class Member(NamedTuple):
                 return Form.PREFIXES
             case "summit.critic":
                 return Form.CRITICS
-        if self.declaration.choices:
+        if self.declaration.choices and self.declaration.kind != Form.WORDS:
             return Form.WORD
         return Form.FILE if self.declaration.kind == "path" else Form(self.declaration.kind)
 

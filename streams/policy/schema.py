@@ -63,6 +63,9 @@ def _value_schema(member: Member) -> dict[str, Any]:
             return {"type": "boolean"}
         case Form.WORD:
             return {"enum": list(member.declaration.choices)}
+        case Form.WORDS:
+            words = {"enum": list(member.declaration.choices)}
+            return {"type": "array", "items": words, "uniqueItems": True}
         case Form.FILE:
             return {"type": "string", "minLength": 1}
         case Form.PREFIXES:

@@ -56,6 +56,8 @@ def _meaning(member: Member) -> str:
             allowed = f"{declaration.low} to {declaration.high}"
         case Form.WORD:
             allowed = ", ".join(declaration.choices)
+        case Form.WORDS:
+            allowed = f"some of {', '.join(declaration.choices)}"
         case _:
             allowed = member.form.value
     return f"# {declaration.meaning}; {allowed}; {declaration.env}"

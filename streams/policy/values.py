@@ -15,6 +15,7 @@ from schemas import Problem
 from streams.policy.members import Form, Member
 from streams.protocols.saop.settings import TASK_PROFILES
 from streams.protocols.summit.settings import CRITICS
+from streams.settings.values import words_of
 
 MAX_DIGITS = 15
 """The significant digits that a number may have: each such number has one double, and back."""
@@ -41,6 +42,8 @@ def read_value(member: Member, value: Any, folder: Path) -> Any:
             return value if type(value) is bool else _wrong_type(member, "true or false")
         case Form.WORD:
             return _word(value, member.declaration.choices, member.pointer)
+        case Form.WORDS:
+            return _words(member, value)
         case Form.FILE:
             return folder / value if type(value) is str and value else _wrong_type(member, "a path")
         case Form.PREFIXES:
@@ -58,6 +61,8 @@ def written_value(member: Member, value: Any) -> Any:
         case Form.CRITICS:
             named = dict(_pairs(value))  # the last of an agent counts
             return [{"agent": agent, "critic": named[agent]} for agent in sorted(named)]
+        case Form.WORDS:
+            return sorted(words_of(value))
         case Form.FILE:
             return None if value is None else str(value)
     return value
@@ -121,6 +126,19 @@ def _word(value: Any, words: Iterable[str], pointer: str) -> str:
         message = f"is one of {', '.join(words)}; the nearest is {nearest(value, words)}"
         raise PolicyProblem("value_unknown", pointer, message)
     return value
+
+
+def _words(member: Member, value: Any) -> str:
+    if not isinstance(value, list):
+        _wrong_type(member, "a list of words")
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        pointer = f"{member.pointer}/{index}"
+        word = _word(item, member.declaration.choices, pointer)
+        if word in seen:
+            raise PolicyProblem("not_unique", pointer, f"{word} is in {member.path} already")
+        seen.add(word)
+    return ",".join(sorted(seen))
 
 
 def _prefixes(member: Member, value: Any) -> str:

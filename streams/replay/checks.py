@@ -25,7 +25,8 @@ class CheckContext(NamedTuple):
 
     partitions: P.  seen: what the checks of earlier facts stored.  promised: facts by what
     they promise.  outcomes: the outcomes of these promises.  command: returns the value of the
-    command at a position.  owed: rows that must exist.
+    command at a position.  owed: rows that must exist.  settings: those of the processors, by name
+    without HEADRACE_.
     """
 
     partitions: int
@@ -34,6 +35,7 @@ class CheckContext(NamedTuple):
     outcomes: SpillMap
     command: Callable[[str], Mapping[str, Any] | None]
     owed: ExpectedRows
+    settings: Mapping[str, Any]
 
 
 Check = Callable[[Fact, Message | None, CheckContext], Problems]

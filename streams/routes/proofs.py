@@ -35,7 +35,8 @@ def prove_fact(call: Call) -> Json:
     def read(place: str) -> Record | None:
         return _read(call, place)
 
-    derivation = derive_fact(topic, record, call.settings.prefix, partitions, read)
+    settings = call.settings
+    derivation = derive_fact(topic, record, settings.prefix, partitions, settings.as_work(), read)
     keys = load_keys(call.settings.audit_public_key)
     seal = seal_of(call.view, log_of(call), tp, record.offset, keys)
     return {

@@ -26,8 +26,8 @@ class Declaration(NamedTuple):
     """The declaration of one setting.
 
     env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`,
-    `web address`, `keys` (separated by commas), or the name of a text's format.
-    low, high: inclusive bounds of a number.  choices: the only texts allowed, if any.
+    `web address`, `keys` and `set of words` (separated by commas), or the name of a text's format.
+    low, high: inclusive bounds of a number.  choices: the only texts, or words, allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
     work: visible to processors.  format: the constraint on a text.
     retention_of: the topic whose retention in hours it gives.
@@ -109,9 +109,27 @@ def check_value(declaration: Declaration, value: Any) -> Any:
                     " parted by commas",
                     advice="`openssl rand -hex 32` makes one.",
                 )
+        case "set of words":
+            return _check_words(declaration, value)
         case _ if type(value) is not str:
             raise SettingsError(f"{declaration.env} is a text, not {rendered}")
     if declaration.choices and value not in declaration.choices:
         choices = ", ".join(declaration.choices)
         raise SettingsError(f"{declaration.env} is one of {choices}, not {rendered}")
+    return value
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a setting that is a set of words."""
+    return frozenset(text.split(",")) if text else frozenset()
+
+
+def _check_words(declaration: Declaration, value: Any) -> str:
+    words = value.split(",") if type(value) is str and value else []
+    known = set(words) <= set(declaration.choices)
+    if type(value) is not str or not known or len(set(words)) < len(words):
+        choices = ", ".join(declaration.choices)
+        raise SettingsError(
+            f"{declaration.env} is some of {choices}, each once, separated by commas, not {value!r}"
+        )
     return value

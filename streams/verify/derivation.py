@@ -6,9 +6,10 @@ without the facts before it: what only they decide, such as a repetition, is `no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from schemas import Undecodable
 from streams.engine.processor import Message
@@ -44,12 +45,14 @@ def derive_fact(
     record: Record,
     prefix: str,
     partitions: int,
+    settings: Mapping[str, Any],
     read: Callable[[str], Record | None],
 ) -> Derivation:
     """Derive a fact again.
 
     read: returns the record at a position, None if it is not on the log any more.
-    partitions: the number of partitions of inputs.
+    partitions: the number of partitions of inputs.  settings: those of the processors, by name
+    without HEADRACE_.
     """
     fact = to_fact(topic, record, settled=True, cut_off=True)
     if fact.value is None or not is_text(fact.key):
@@ -66,15 +69,17 @@ def derive_fact(
         return _not_derivable(
             f"its command at {fact.cause} is not on the log any more, or not for this gateway"
         )
-    return _derive(fact, command, partitions)
+    return _derive(fact, command, partial(_empty_context, partitions, settings))
 
 
-def _derive(fact: Fact, command: Message | None, partitions: int) -> Derivation:
+def _derive(
+    fact: Fact, command: Message | None, new_context: Callable[[], CheckContext]
+) -> Derivation:
     try:
-        problems = _problems(fact, command, partitions)
+        problems = [message for _, message in derive(fact, lambda: command, new_context())]
         if problems:
             return Derivation(Outcome.DIFFERS, _sentence(problems[0]))
-        if not _decides_rule(fact, command, partitions):
+        if not _decides_rule(fact, command, new_context()):
             rule = (fact.value or {}).get("rule")
             what = "it is" if rule is None else f"the rule {rule} is"
             return _not_derivable(f"{what} decided by earlier facts, rows or settings")
@@ -85,7 +90,7 @@ def _derive(fact: Fact, command: Message | None, partitions: int) -> Derivation:
     return Derivation(Outcome.HOLDS, f"It follows from {fact.cause} and its figures.")
 
 
-def _decides_rule(fact: Fact, command: Message | None, partitions: int) -> bool:
+def _decides_rule(fact: Fact, command: Message | None, context: CheckContext) -> bool:
     """Return whether the fact alone shows its verdict: another rule would be noticed."""
     rules, value = check_of(fact.topic), fact.value or {}
     if rules.relative:
@@ -98,23 +103,18 @@ def _decides_rule(fact: Fact, command: Message | None, partitions: int) -> bool:
         return False
     other = fact._replace(value={**value, "rule": _OTHER_RULE})
     try:
-        messages = (text for _, text in rules.check(other, command, _empty_context(partitions)))
+        messages = (text for _, text in rules.check(other, command, context))
         return any(text.startswith(f"rule is {_OTHER_RULE!r}") for text in messages)
     except Exception:  # a check may look the rule up
         return False
 
 
-def _problems(fact: Fact, command: Message | None, partitions: int) -> list[str]:
-    context = _empty_context(partitions)
-    return [message for _, message in derive(fact, lambda: command, context)]
-
-
-def _empty_context(partitions: int) -> CheckContext:
+def _empty_context(partitions: int, settings: Mapping[str, Any]) -> CheckContext:
     """Return the context of a fact before which none was checked."""
     scratch = MemorySpill()
     seen, promised, outcomes = (SpillMap(scratch, name) for name in ("seen", "promised", "kept"))
     rows = ExpectedRows(scratch)
-    return CheckContext(partitions, seen, promised, outcomes, lambda place: None, rows)
+    return CheckContext(partitions, seen, promised, outcomes, lambda place: None, rows, settings)
 
 
 def _command_of(fact: Fact, prefix: str, read: Callable[[str], Record | None]) -> Message | None:

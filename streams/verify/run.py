@@ -56,6 +56,7 @@ def verify(log: Log, settings: Settings, folder: Path) -> Report:
 class _Verification:
     def __init__(self, log: Log, settings: Settings, scratch: SpillStore) -> None:
         self._log, self._prefix, self._scratch = log, settings.prefix, scratch
+        self._settings = settings.as_work()
         self._partition_count = _partition_count(log, settings.prefix)
         self._ids = SpillMap(scratch, "ids")
         self._live = LiveRows(scratch)
@@ -77,7 +78,13 @@ class _Verification:
         value = self._commands.value
         self._expected_rows = ExpectedRows(self._scratch)
         self._context = CheckContext(
-            self._partition_count, seen, promised, outcomes, value, self._expected_rows
+            self._partition_count,
+            seen,
+            promised,
+            outcomes,
+            value,
+            self._expected_rows,
+            self._settings,
         )
         with progress("commands") as bar:
             self._commands.read(bar)

@@ -32,6 +32,7 @@ KINDS = {
     "path",
     "agent URN",
     "list of critics",
+    "set of words",
     "web address",
     "keys",
 }

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from schemas.apc import packet_json, validate_avro
 from streams.engine.processor import Message
+from streams.protocols.apc.policy_values import ApcPolicy, TransferBounds
 from streams.protocols.apc.processor.batch import Inbound
-from streams.protocols.apc.processor.policy import PHASES
 from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
-from streams.protocols.apc.processor.verification import gates
+from streams.protocols.apc.processor.verification import check_gates
 from streams.replay.checks import (
     CheckContext,
     Problems,
@@ -91,27 +91,28 @@ def _check_decision(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
         yield from check_equal(name, value[name], getattr(packet, name))
     packet_as_json = None if value["packet"] is None else packet_json(value["packet"])
     yield from check_equal("packet", packet_as_json, packet.json)
-    yield from _check_policy(fact, packet)
+    yield from _check_policy(fact, packet, ApcPolicy.of(ctx.settings))
 
 
-def _check_policy(fact: Fact, packet: Inbound) -> Problems:
+def _check_policy(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
     value = fact.value or {}
-    allowed = packet.packet_type in PHASES[packet.value["run_phase"]]
+    allowed = packet.packet_type in policy.phases[packet.value["run_phase"]]
     if value["verdict"] == "accepted" or value["rule"] == "phase_type":
         yield from check_equal("allowed in its phase", value["rule"] != "phase_type", allowed)
     if value["throttle"] is not None:
-        yield from _check_throttle(fact, packet)
+        yield from _check_throttle(fact, packet, policy.transfers)
     elif packet.packet_type == "TRANSFER":
         yield from check_that(value["verdict"] != "accepted", "an accepted transfer has no figures")
     if packet.packet_type == "EVAL" and value["verdict"] == "accepted":
-        yield from check_equal("gates", value["gates"], gates(packet.payload["metric_set"]))
+        gates = check_gates(packet.payload["metric_set"], policy.gates)
+        yield from check_equal("gates", value["gates"], gates)
 
 
-def _check_throttle(fact: Fact, packet: Inbound) -> Problems:
+def _check_throttle(fact: Fact, packet: Inbound, bounds: TransferBounds) -> Problems:
     """Repeat the checks of a transfer with the receivers and the decay that the fact records."""
     value = fact.value or {}
     recorded = value["throttle"]
-    state = ThrottleState(recorded["receivers_before"], recorded["decay"])
+    state = ThrottleState(recorded["receivers_before"], recorded["decay"], bounds)
     result = make_checks(transfer_of(packet.value), state)
     yield from check_equal("throttle.checks", recorded["checks"], result.throttle["checks"])
     yield from check_equal(

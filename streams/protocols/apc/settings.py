@@ -4,10 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any, get_args
 
+from schemas.apc.vocabulary import PacketType, TransferMode
 from streams.settings.service import ServiceSettings, number, setting
 
 DECAY_MODES = ("late", "always", "flag")
+ALWAYS_ALLOWED = ("SIGNAL", "HEARTBEAT", "ACK", "NACK")
+"""Types that every phase allows, whatever the settings say."""
+PHASE_TYPES = tuple(name for name in get_args(PacketType) if name not in ALWAYS_ALLOWED)
+
+
+def phase_types(phase: str, types: str) -> Any:
+    return setting(
+        f"APC_PHASES_{phase}",
+        types,
+        f"packet types that phase {phase} allows besides {', '.join(ALWAYS_ALLOWED)}",
+        "set of words",
+        choices=PHASE_TYPES,
+        work=True,
+    )
+
+
+def gate_bound(metric: str, bound: str, default: str) -> Any:
+    return setting(
+        f"APC_GATES_{metric.upper()}",
+        Decimal(default),
+        f"{bound} {metric} with which an EVAL meets the promotion gates",
+        "decimal",
+        high=2,
+        work=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +78,18 @@ class ApcSettings(ServiceSettings):
     apc_decay_mode: str = setting(
         "APC_DECAY_MODE",
         "late",
-        "when transfers of a decayed protocol are refused: from generation 21 on, always, or never",
+        "when transfers of a decayed protocol are refused: from a late generation on, always, or"
+        " never",
         choices=DECAY_MODES,
         work=True,
+    )
+    apc_decay_late_from: int = number(
+        "APC_DECAY_LATE_FROM",
+        21,
+        "generation from which mode `late` refuses transfers of a decayed protocol",
+        0,
+        1_000_000_000,
+        True,
     )
     apc_gate_min_samples: int = number(
         "APC_GATE_MIN_SAMPLES",
@@ -74,3 +110,38 @@ class ApcSettings(ServiceSettings):
     apc_arbitration_top_k: int = number(
         "APC_ARBITRATION_TOP_K", 1, "transfers that an arbitration selects", 0, 1000, True
     )
+    apc_transfer_refinement_multiplier: Decimal = setting(
+        "APC_TRANSFER_REFINEMENT_MULTIPLIER",
+        Decimal("1.2"),
+        "factor of the receiver's score above which the sender's must be in phase REFINEMENT",
+        "decimal",
+        low=1,
+        high=10,
+        work=True,
+    )
+    apc_transfer_convergence_top_k: int = number(
+        "APC_TRANSFER_CONVERGENCE_TOP_K", 2, "largest top_k in phase CONVERGENCE", 1, 10, True
+    )
+    apc_transfer_promotion_modes: str = setting(
+        "APC_TRANSFER_PROMOTION_MODES",
+        "WINNER_TO_LOSERS,COMMONS_SEED",
+        "modes of a transfer in phase PROMOTION",
+        "set of words",
+        choices=get_args(TransferMode),
+        work=True,
+    )
+    apc_gates_rtf: Decimal = gate_bound("rtf", "least", "1.0")
+    apc_gates_stability: Decimal = gate_bound("stability", "least", "0.9")
+    apc_gates_audit: Decimal = gate_bound("audit", "least", "1.0")
+    apc_gates_outcome: Decimal = gate_bound("outcome", "least", "0.5")
+    apc_gates_learnability: Decimal = gate_bound("learnability", "least", "0.7")
+    apc_gates_generalization_ratio: Decimal = gate_bound("generalization_ratio", "least", "0.8")
+    apc_gates_drift_risk: Decimal = gate_bound("drift_risk", "largest", "0.3")
+    apc_phases_research: str = phase_types("RESEARCH", "TASK_IR,IDEA,CLAIM")
+    apc_phases_discovery: str = phase_types("DISCOVERY", "TASK_IR,IDEA,CLAIM,ARTIFACT")
+    apc_phases_refinement: str = phase_types("REFINEMENT", "IDEA,CLAIM,TRANSFER,ARBITRATION")
+    apc_phases_convergence: str = phase_types("CONVERGENCE", "TRANSFER,ARBITRATION,DECISION")
+    apc_phases_arbitration: str = phase_types("ARBITRATION", "CLAIM,ARBITRATION,DECISION")
+    apc_phases_execution: str = phase_types("EXECUTION", "ARTIFACT,EVAL,DECISION,ERROR")
+    apc_phases_validation: str = phase_types("VALIDATION", "CLAIM,EVAL,DECISION,RETRACTION")
+    apc_phases_promotion: str = phase_types("PROMOTION", "ARTIFACT,TRANSFER,DECISION")

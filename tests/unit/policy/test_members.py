@@ -34,12 +34,16 @@ def other_value(member: Member) -> tuple[str, Any]:
             number = declaration.default + (1 if declaration.default < declaration.high else -1)
             return str(number), number
         case Form.DECIMAL:
-            return "0.125", Decimal("0.125")
+            number = f"{max(declaration.low, 0)}.125"
+            return number, Decimal(number)
         case Form.FLAG:
             return str(not declaration.default).lower(), not declaration.default
         case Form.WORD:
             word = next(each for each in declaration.choices if each != declaration.default)
             return f'"{word}"', word
+        case Form.WORDS:
+            word = declaration.choices[0]
+            return f'["{word}"]', word
         case Form.PREFIXES:
             return '{ "a=b" = "open" }', "a=b=open"
     return '[{ agent = "a", critic = "b" }]', "a=b"

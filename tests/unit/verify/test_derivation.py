@@ -32,7 +32,9 @@ def derivations(played: Played) -> Iterator[tuple[Topic, LogRecord, Derivation]]
 
 def derive(played: Played, topic: Topic, record: LogRecord) -> Derivation:
     read = records_of(played.log)
-    return derive_fact(topic, record, "", played.settings.partitions, read)
+    return derive_fact(
+        topic, record, "", played.settings.partitions, played.settings.as_work(), read
+    )
 
 
 def first_fact(played: Played, topic: Topic) -> LogRecord:

@@ -78,15 +78,14 @@ def _rejection(row: AvroValue | None) -> str | None:
 
 def _choose(ids: Sequence[str], known: Known, context: BatchContext) -> AvroValue:
     """Return which packets of the ranking are blocked, and which are selected."""
-    top_k = context.settings["APC_ARBITRATION_TOP_K"]
+    top_k = context.policy.arbitration_top_k
     protocols = {packet_id: known[packet_id]["transfer"]["protocol_id"] for packet_id in ids}
     lineage = {protocol: context.lineage(protocol) for protocol in protocols.values()}
     decayed = [_decay_block(one, protocols[one], lineage[protocols[one]]) for one in ids]
     left = [one for one, block in zip(ids, decayed, strict=True) if block is None]
     first = left[: max(0, top_k)]
-    gated = [
-        _gate_block(one, protocols[one], lineage[protocols[one]], context.settings) for one in first
-    ]
+    settings = context.work.settings
+    gated = [_gate_block(one, protocols[one], lineage[protocols[one]], settings) for one in first]
     blocked = [block for block in (*decayed, *gated) if block is not None]
     selected = [one for one, block in zip(first, gated, strict=True) if block is None]
     return {

@@ -1,6 +1,7 @@
-"""A batch of packet records: each packet as it is read, and the tables and settings of the batch.
+"""A batch of packet records: each packet as it is read, the tables of the batch, and the policy.
 
-`Inbound` is one packet on its way through the rules; `BatchContext` has the tables and settings.
+`Inbound` is one packet on its way through the rules; `BatchContext` has the tables and the
+policy.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from streams.engine.headers import trace_id
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Rows
 from streams.engine.records import header, position
 from streams.processing.decision import Decision
+from streams.protocols.apc.policy_values import ApcPolicy
 from topology.apc import (
     APC_COORDINATION_TABLE,
     APC_LINEAGE_TABLE,
@@ -205,18 +207,18 @@ class CachedRows:
 
 
 class BatchContext:
-    """The tables and settings of a batch.
+    """The tables of a batch, and the policy that decides it.
 
     swarms: the swarms of each session's row.
     """
 
     __slots__ = (
-        "_lineage", "coordination", "settings", "states", "swarms", "tasks", "throttling", "work",
+        "_lineage", "coordination", "policy", "states", "swarms", "tasks", "throttling", "work",
     )  # fmt: skip
 
     def __init__(self, ctx: ProcessorContext) -> None:
         self.work = ctx
-        self.settings = ctx.settings
+        self.policy = ApcPolicy.of(ctx.settings)
         self.states: Rows = ctx.rows(APC_PACKET_STATES_TABLE)
         self.coordination = CachedRows(ctx.rows(APC_COORDINATION_TABLE))
         self.throttling = CachedRows(ctx.rows(APC_THROTTLING_TABLE))

@@ -1,7 +1,7 @@
 """The policy checks of a well-formed packet, in order, and its warnings.
 
 `CHECKS` has the order: the number, the packet types it is for, the function.  The first check
-that returns a refusal decides.  A check reads rows and settings and changes none.  The checks of
+that returns a refusal decides.  A check reads rows and the policy and changes none.  The checks of
 a TRANSFER from number 4 on are one check here, since one record holds all their outcomes.
 
 Warnings are oddities that a packet's fact names and that change no verdict.
@@ -26,20 +26,6 @@ from topology.machines.apc_inter import InterState
 
 ALLOWED_AFTER_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"})
 """Types that a halted or closed session still takes."""
-ALWAYS_ALLOWED = frozenset({"SIGNAL", "HEARTBEAT", "ACK", "NACK"})
-PHASES: dict[str, frozenset[str]] = {
-    phase: ALWAYS_ALLOWED.union(types.split())
-    for phase, types in {
-        "RESEARCH": "TASK_IR IDEA CLAIM",
-        "DISCOVERY": "TASK_IR IDEA CLAIM ARTIFACT",
-        "REFINEMENT": "IDEA CLAIM TRANSFER ARBITRATION",
-        "CONVERGENCE": "TRANSFER ARBITRATION DECISION",
-        "ARBITRATION": "CLAIM ARBITRATION DECISION",
-        "EXECUTION": "ARTIFACT EVAL DECISION ERROR",
-        "VALIDATION": "CLAIM EVAL DECISION RETRACTION",
-        "PROMOTION": "ARTIFACT TRANSFER DECISION",
-    }.items()
-}
 
 
 class Refusal(NamedTuple):
@@ -79,7 +65,7 @@ def _session_over(packet: Inbound, context: BatchContext) -> Refusal | None:
 
 def _phase_type(packet: Inbound, context: BatchContext) -> Refusal | None:
     phase = packet.value["run_phase"]
-    if packet.packet_type in PHASES[phase]:
+    if packet.packet_type in context.policy.phases[phase]:
         return None
     return Refusal(rules.PHASE_TYPE.code, f"{packet.packet_type} is not allowed in {phase}.")
 
@@ -93,7 +79,7 @@ def _drift_check_failed(packet: Inbound, context: BatchContext) -> Refusal | Non
 
 
 def _drift_check_missing(packet: Inbound, context: BatchContext) -> Refusal | None:
-    if not context.settings["APC_REQUIRE_ANTI_DRIFT"]:
+    if not context.policy.require_anti_drift:
         return None
     checks = packet.metadata.get("anti_drift") or {}
     absent = [name for name in ANTI_DRIFT_CHECKS if name not in checks]

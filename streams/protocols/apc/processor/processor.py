@@ -105,7 +105,7 @@ def _judge(packet: Inbound, context: BatchContext) -> None:
     packet.read()
     if _refuse_known(packet, context):
         return
-    limit = context.settings["APC_MAX_PACKET_BYTES"]
+    limit = context.policy.max_packet_bytes
     problems = validate_avro(packet.value, packet.json, max_bytes=limit)
     if problems:
         _refuse_shape(packet, problems, context)
@@ -218,7 +218,8 @@ def _accept(packet: Inbound, context: BatchContext) -> None:
     deadline_at = delivery.deadline(packet)
     row = lifecycle.new_row(packet, rules.ACCEPTED.code)
     if packet.packet_type == "EVAL":
-        row["gates"] = packet.gates = verification.gates(packet.payload["metric_set"])
+        packet.gates = verification.check_gates(packet.payload["metric_set"], context.policy.gates)
+        row["gates"] = packet.gates
     notes: Sequence[AvroValue] = ()
     if deadline_at <= packet.at:
         packet.warnings.append(rules.EXPIRED_ON_ARRIVAL.code)

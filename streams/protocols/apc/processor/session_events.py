@@ -18,11 +18,6 @@ from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import contributions
 from streams.protocols.apc.processor.batch import ALL_TYPES, Inbound
 from streams.protocols.apc.processor.coordination import CoordinationUpdate
-from streams.protocols.apc.processor.transfer_checks import (
-    FIRST_ENABLED,
-    PHASE_MULTIPLIER,
-    PHASE_TOP_K,
-)
 from topology.machines.apc_inter import InterEvent, InterState
 
 MIN_CANDIDATES = 2
@@ -107,7 +102,7 @@ def _swarms_ready(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -
 
 
 def _window_opens(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
-    if packet.trace["generation"] < FIRST_ENABLED:
+    if not _window_guard(packet, update):
         return False
     if row["generation_opened"]:
         return bool(row["state"] == InterState.INDEPENDENT_DISCOVERY)
@@ -159,16 +154,18 @@ def _meets_gates(packet: Inbound) -> bool:
 
 
 def _window_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
-    return bool(packet.trace["generation"] >= FIRST_ENABLED)
+    first = update.context.policy.transfers.first_enabled
+    return first is not None and bool(packet.trace["generation"] >= first)
 
 
 def _transfer_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
     payload = packet.payload
     if packet.packet_type != "TRANSFER" or payload["transfer_policy"]["top_k"] is None:
         return False
-    bound = product(dec(payload["receiver_score"]), PHASE_MULTIPLIER)
-    above = dec(payload["sender_score"]) > bound
-    return above and int(payload["transfer_policy"]["top_k"]) <= PHASE_TOP_K
+    bounds = update.context.policy.transfers
+    required = product(dec(payload["receiver_score"]), bounds.refinement_multiplier)
+    above = dec(payload["sender_score"]) > required
+    return above and int(payload["transfer_policy"]["top_k"]) <= bounds.convergence_top_k
 
 
 def _pool_guard(packet: Inbound, update: CoordinationUpdate) -> bool:

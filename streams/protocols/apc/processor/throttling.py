@@ -17,20 +17,18 @@ from typing import NamedTuple
 from schemas.apc import rules
 from schemas.decimals import difference, product, round6, total
 from streams.engine.processor import AvroValue
+from streams.protocols.apc.policy_values import TransferBounds, Window
 from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.transfer_checks import (
     FAIL,
     PASS,
-    PHASE_MULTIPLIER,
     UNREACHED,
     Outcome,
     ThrottleState,
     Transfer,
-    Window,
     checks_of,
     message,
     transfer_of,
-    window_of,
 )
 
 WITHOUT_SELECTOR = "phase_guard_only"
@@ -52,10 +50,10 @@ def throttle(packet: Inbound, context: BatchContext) -> ThrottleResult:
     """Make checks 4 to 14 and set the packet's `throttle`."""
     row = context.throttling.get(_key(packet))
     receivers = [] if row is None else [receiver["to_swarm"] for receiver in row["receivers"]]
-    decay = decay_record(
-        context.lineage(packet.payload["protocol_id"]), context.settings["APC_DECAY_MODE"]
-    )
-    result = make_checks(transfer_of(packet.value), ThrottleState(receivers, decay))
+    policy = context.policy
+    decay = decay_record(context.lineage(packet.payload["protocol_id"]), policy.decay_mode)
+    state = ThrottleState(receivers, decay, policy.transfers)
+    result = make_checks(transfer_of(packet.value), state)
     packet.throttle = result.throttle
     if result.flagged:
         packet.warnings.append(rules.PROTOCOL_DECAYED.code)
@@ -96,7 +94,7 @@ class ThrottleResult(NamedTuple):
 
 def make_checks(transfer: Transfer, state: ThrottleState) -> ThrottleResult:
     """Make the checks in order and record their outcomes."""
-    window = window_of(transfer.generation)
+    window = state.bounds.window_of(transfer.generation)
     checks: list[AvroValue] = []
     rule, text = None, ""
     for code, check in checks_of(transfer.run_phase):
@@ -122,7 +120,7 @@ def _throttle(
     places = len(state.receivers) + (rule is None and not known)
     sender, receiver = transfer.sender_score, transfer.receiver_score
     threshold = transfer.threshold_multiplier
-    above = _required_above(transfer, window)
+    above = _required_above(transfer, window, state.bounds)
     return {
         "window": window.name,
         "enabled": window.enabled,
@@ -152,11 +150,11 @@ def _throttle(
     }
 
 
-def _required_above(transfer: Transfer, window: Window) -> Decimal | None:
+def _required_above(transfer: Transfer, window: Window, bounds: TransferBounds) -> Decimal | None:
     """Return the score that the sender must exceed; None if nothing compares the scores."""
-    guard = PHASE_MULTIPLIER if transfer.run_phase == "REFINEMENT" else None
-    bounds = (window.multiplier, guard, transfer.threshold_multiplier)
-    factors = [factor for factor in bounds if factor is not None]
+    guard = bounds.refinement_multiplier if transfer.run_phase == "REFINEMENT" else None
+    named = (window.multiplier, guard, transfer.threshold_multiplier)
+    factors = [factor for factor in named if factor is not None]
     return product(transfer.receiver_score, max(factors)) if factors else None
 
 
@@ -279,7 +277,7 @@ def _row(packet: Inbound, context: BatchContext) -> AvroValue:
         "generation": generation,
         "protocol_id": packet.payload["protocol_id"],
         "from_swarm": packet.payload["from_swarm"],
-        "window": window_of(generation).name,
+        "window": context.policy.transfers.window_of(generation).name,
         "receivers": [],
         "last_top_k": None,
         "accepted": 0,

@@ -1,8 +1,8 @@
 """The checks of a TRANSFER: their inputs, a function for each, and their order.
 
-The demands of its generation and of its run phase are two tables.  Every comparison uses exact
-decimals.  Nothing here reads a table of the processor: the caller passes the receivers so far, and
-whether the protocol has decayed.
+The demands of its generation and of its run phase are values of the policy.  Every comparison uses
+exact decimals.  Nothing here reads a table of the processor: the caller passes the receivers so
+far, and whether the protocol has decayed.
 """
 
 from __future__ import annotations
@@ -15,47 +15,10 @@ from typing import NamedTuple
 from schemas.apc import rules
 from schemas.decimals import dec, format_plain, product
 from streams.engine.processor import AvroValue
+from streams.protocols.apc.policy_values import TransferBounds, Window
 
 PASS, FAIL = "pass", "fail"
 NOT_APPLICABLE, NOT_REACHED = "not_applicable", "not_reached"
-
-
-class Window(NamedTuple):
-    """The demands on transfers of generations from `low` on, up to the next window.
-
-    multiplier, top_k_limit: None where the window sets no such bound.  selector: a label; no
-    packet is compared with it.
-    """
-
-    name: str
-    low: int
-    enabled: bool
-    selector: str | None
-    multiplier: Decimal | None
-    top_k_limit: int | None
-    cross_use_case: bool
-
-
-WINDOWS: tuple[Window, ...] = (
-    Window("generation_0_10", 0, False, None, None, None, False),
-    Window("generation_11_20", 11, True, "SELECTIVE_IMPORT", Decimal("1.2"), 2, False),
-    Window("generation_21_plus", 21, True, "WINNER_TO_LOSERS", None, 2, True),
-)
-FIRST_ENABLED = next(window.low for window in WINDOWS if window.enabled)
-LATE = 21
-"""The generation from which a decayed protocol is refused, unless the settings say otherwise."""
-
-PHASE_MULTIPLIER = Decimal("1.2")
-"""REFINEMENT: the sender's score must be above the receiver's by this factor."""
-PHASE_TOP_K = 2
-"""CONVERGENCE: the largest top_k."""
-PHASE_MODES = ("WINNER_TO_LOSERS", "COMMONS_SEED")
-"""PROMOTION: the modes allowed."""
-
-
-def window_of(generation: int) -> Window:
-    """Return the window of a generation (≥ 0)."""
-    return next(window for window in reversed(WINDOWS) if window.low <= generation)
 
 
 class Transfer(NamedTuple):
@@ -77,7 +40,7 @@ class Transfer(NamedTuple):
 
 
 class ThrottleState(NamedTuple):
-    """The other inputs of the checks: the receivers so far, and the protocol's decay.
+    """The other inputs of the checks: the receivers so far, the protocol's decay, the bounds.
 
     decay: {blocked, reasons, transfer_count, effectiveness_score, avg_drift_risk, mode,
     lineage_version}.
@@ -85,6 +48,7 @@ class ThrottleState(NamedTuple):
 
     receivers: Sequence[str]
     decay: AvroValue
+    bounds: TransferBounds
 
 
 def transfer_of(packet: AvroValue) -> Transfer:
@@ -142,7 +106,7 @@ def _lineage_mismatch(transfer: Transfer, window: Window, state: ThrottleState) 
 
 
 def _generation_disabled(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    return _compare(window.enabled, str(transfer.generation), ">=", str(FIRST_ENABLED))
+    return _compare(window.enabled, str(transfer.generation), ">=", str(state.bounds.first_enabled))
 
 
 def _score_below_window(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
@@ -174,19 +138,19 @@ def _cross_use_case(transfer: Transfer, window: Window, state: ThrottleState) ->
 
 
 def _phase_guard_score(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    return _compare_scores(transfer, PHASE_MULTIPLIER)
+    return _compare_scores(transfer, state.bounds.refinement_multiplier)
 
 
 def _phase_guard_top_k(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    top_k = transfer.top_k
+    top_k, limit = transfer.top_k, state.bounds.convergence_top_k
     if top_k is None:
         return _FAILED
-    return _compare(top_k <= PHASE_TOP_K, str(top_k), "<=", str(PHASE_TOP_K))
+    return _compare(top_k <= limit, str(top_k), "<=", str(limit))
 
 
 def _phase_guard_mode(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    mode = transfer.mode
-    return _compare(mode in PHASE_MODES, mode, "in", ", ".join(PHASE_MODES))
+    mode, allowed = transfer.mode, state.bounds.promotion_modes
+    return _compare(mode in allowed, mode, "in", ", ".join(allowed))
 
 
 def _phase_guard_none(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
@@ -218,7 +182,8 @@ def _protocol_decayed(transfer: Transfer, window: Window, state: ThrottleState) 
         return _PASSED
     if mode == "always":
         return _FAILED
-    return _compare(transfer.generation < LATE, str(transfer.generation), "<", str(LATE))
+    late = state.bounds.late_from
+    return _compare(transfer.generation < late, str(transfer.generation), "<", str(late))
 
 
 PHASE_GUARDS: dict[str, tuple[str, Check]] = {
@@ -257,6 +222,7 @@ def message(
         found=outcome,
         transfer=transfer,
         window=window,
+        bounds=state.bounds,
         receivers=", ".join(state.receivers),
         decay=state.decay,
         reasons=", ".join(state.decay["reasons"]),
@@ -272,8 +238,9 @@ _MESSAGES: dict[str, str] = {
     "top_k_missing": "{window.name} limits top_k to {window.top_k_limit}; the policy has none.",
     "top_k_over_limit": "top_k {found.left} is above {found.right}, the limit of {window.name}.",
     "cross_use_case_not_allowed": "{window.name} forbids transfers across use cases.",
-    "phase_guard_score": _NOT_ABOVE + str(PHASE_MULTIPLIER) + _TIMES,
-    "phase_guard_top_k": f"{{transfer.run_phase}} wants a top_k of at most {PHASE_TOP_K}.",
+    "phase_guard_score": _NOT_ABOVE + "{bounds.refinement_multiplier:f}" + _TIMES,
+    "phase_guard_top_k": "{transfer.run_phase} wants a top_k of at most "
+    "{bounds.convergence_top_k}.",
     "phase_guard_mode": "{transfer.run_phase} allows {found.right}, not {found.left}.",
     "min_generation": "Generation {found.left} is below the policy's {found.right}.",
     "threshold_multiplier": _NOT_ABOVE + "{transfer.threshold_multiplier}" + _TIMES,

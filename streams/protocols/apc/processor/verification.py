@@ -3,27 +3,21 @@
 A packet that is deferred waits in APPLIED without a time limit.  An outcome that comes while it
 is still ROUTED is stored in its row; the latest one is used when it reaches APPLIED.
 
-A verified packet may be promoted if an EVAL's metrics meet the gates: fixed bounds.  Metrics are
+A verified packet may be promoted if an EVAL's metrics meet the gates of the policy.  Metrics are
 compared as the decimals they are spelled as.  Two doubles have the same order as their shortest
 spellings, so comparing the doubles is comparing those decimals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from schemas.apc import rules
 from streams.engine.processor import AvroValue
+from streams.protocols.apc.policy_values import Gate
 from streams.protocols.apc.processor import contributions, lifecycle
 from streams.protocols.apc.processor.batch import BatchContext, Inbound, referenced_ids
 
-GATES: tuple[tuple[str, str, float], ...] = (
-    ("rtf", ">=", 1.0),
-    ("stability", ">=", 0.9),
-    ("audit", ">=", 1.0),
-    ("outcome", ">=", 0.5),
-    ("learnability", ">=", 0.7),
-    ("generalization_ratio", ">=", 0.8),
-    ("drift_risk", "<=", 0.3),
-)
 DRIFT_RISK_WHEN_MISSING = 1.0
 THRESHOLD_METRICS = (
     "rtf", "stability", "audit", "outcome", "learnability", "generalization_ratio",
@@ -39,9 +33,9 @@ _RULES = {
 }
 
 
-def gates(metric_set: AvroValue) -> AvroValue:
+def check_gates(metric_set: AvroValue, gates: Sequence[Gate]) -> AvroValue:
     """Return Gates = {met, checks}: which of the seven bounds these metrics meet."""
-    checks = [_check(metric_set, *gate) for gate in GATES]
+    checks = [_check(metric_set, *gate) for gate in gates]
     return {"met": all(check["ok"] for check in checks), "checks": checks}
 
 

@@ -20,7 +20,7 @@ from streams.protocols.apc.processor.transfer_checks import (
     ThrottleState,
     checks_of,
 )
-from streams.protocols.apc.queries.trial import Outcome, try_transfer
+from streams.protocols.apc.queries.trial import Outcome, bounds_of, try_transfer
 from streams.protocols.apc.settings import ApcSettings
 from streams.views.keys import key
 from streams.views.parse import QueryError, QueryParams
@@ -154,7 +154,8 @@ def _counterfactual(
     recorded = fact["throttle"]
     same_row = changed["trace"]["generation"] == packet["trace"]["generation"]
     if standing == RECORDED and recorded is not None and same_row:
-        used, state = RECORDED, ThrottleState(recorded["receivers_before"], recorded["decay"])
+        used = RECORDED
+        state = ThrottleState(recorded["receivers_before"], recorded["decay"], bounds_of(settings))
     else:
         used, state = NOW, throttle_state_now(view, changed, settings)
     outcome = try_transfer(changed, state, settings)
@@ -188,6 +189,7 @@ def throttle_state_now(view: ReadOnlyStore, packet: Json, settings: ApcSettings)
     return ThrottleState(
         [receiver["to_swarm"] for receiver in receivers],
         decay_record(lineage, settings.apc_decay_mode),
+        bounds_of(settings),
     )
 
 

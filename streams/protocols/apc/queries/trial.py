@@ -20,18 +20,21 @@ from streams.engine.records import LogRecord, Record
 from streams.errors import InvalidInput
 from streams.processing.ingress import check
 from streams.protocols.apc.ingress import PACKET
+from streams.protocols.apc.policy_values import ApcPolicy, TransferBounds
 from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.policy import CHECKS, Refusal
 from streams.protocols.apc.processor.throttling import decay_record, make_checks, rank, ranking_row
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
-from streams.protocols.apc.processor.verification import THRESHOLD_METRICS, gates, pass_agrees
+from streams.protocols.apc.processor.verification import (
+    THRESHOLD_METRICS,
+    check_gates,
+    pass_agrees,
+)
 from streams.protocols.apc.settings import ApcSettings
 from topology.apc import APC_PACKETS
 from topology.declarations import Table, Topic
 
 Json = dict[str, Any]
-UNKNOWN_PROTOCOL = ThrottleState((), decay_record(None, "flag"))
-"""The state of a protocol without receivers or lineage."""
 _BEFORE_FIGURES = (2, 3)
 """The numbers of the checks that look at the packet alone."""
 
@@ -57,6 +60,11 @@ def try_transfer(packet: Mapping[str, Any], state: ThrottleState, settings: ApcS
     result = make_checks(transfer_of(inbound.value), state)
     refused = None if result.rule is None else Refusal(result.rule, result.message)
     return Outcome(refused, result.throttle)
+
+
+def bounds_of(settings: ApcSettings) -> TransferBounds:
+    """Return the bounds of transfers by these settings."""
+    return ApcPolicy.of(settings.as_work()).transfers
 
 
 def _inbound(packet: Mapping[str, Any]) -> Inbound:
@@ -174,7 +182,8 @@ def _row(packet: Any, seen: set[str], now_ms: int, settings: ApcSettings) -> Jso
         return f"validation_error: {rule}: {path}: {message}"[:_MOST]
     if packet["packet_type"] != "TRANSFER":
         return f"packet_type_not_transfer:{packet['packet_type']}"
-    outcome = try_transfer(prepared.value, UNKNOWN_PROTOCOL, settings)
+    unknown = ThrottleState((), decay_record(None, "flag"), bounds_of(settings))
+    outcome = try_transfer(prepared.value, unknown, settings)
     if outcome.refusal is not None:
         return f"policy_reject: {outcome.refusal.rule}: {outcome.refusal.message}"
     packet_id = packet["packet_id"].lower()
@@ -201,18 +210,20 @@ def evaluate(value: Any, now_ms: int, settings: ApcSettings) -> Json:
     if isinstance(value, dict) and "packet_type" not in value and "payload" not in value:
         metrics = value.get("metric_set", value)
         _check_metrics(metrics)
-        return _response(metrics, None, None)
+        return _response(metrics, settings, None, None)
     _, problems = check(PACKET, value, now_ms, settings)
     if not problems and value["packet_type"] != "EVAL":
         problems = [Problem("enum_value", "/packet_type", "packet_type must be EVAL.")]
     if problems:
         raise InvalidInput(problems)
     payload = value["payload"]
-    return _response(payload["metric_set"], payload["pass"], pass_agrees(payload))
+    return _response(payload["metric_set"], settings, payload["pass"], pass_agrees(payload))
 
 
-def _response(metrics: Json, passed: bool | None, agrees: bool | None) -> Json:
-    result = gates(metrics)
+def _response(
+    metrics: Json, settings: ApcSettings, passed: bool | None, agrees: bool | None
+) -> Json:
+    result = check_gates(metrics, ApcPolicy.of(settings.as_work()).gates)
     checks = [{k: _plain(v) for k, v in check.items()} for check in result["checks"]]
     return {
         "promotable": result["met"],

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.protocols.apc.processor import throttling
-from streams.protocols.apc.processor.transfer_checks import window_of
+from streams.protocols.apc.policy_values import TransferBounds
 from tests.unit.protocols.apc.processor.packets import DECAYED, Bench, Json, lineage_row, transfer
 
 ORDER = [
@@ -343,8 +342,12 @@ def test_the_row_and_the_history_carry_the_selection() -> None:
 def test_the_guard_of_convergence_stands_where_a_window_sets_no_limit(
     top_k: int | None, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    free = window_of(21)._replace(top_k_limit=None)
-    monkeypatch.setattr(throttling, "window_of", lambda generation: free)
+    window_of = TransferBounds.window_of
+    monkeypatch.setattr(
+        TransferBounds,
+        "window_of",
+        lambda bounds, generation: window_of(bounds, 21)._replace(top_k_limit=None),
+    )
     bench = Bench()
     fact = bench.verdict(transfer(1, phase="CONVERGENCE", policy={"top_k": top_k}))
     assert (fact["rule"], checked(fact)["top_k_missing"]) == (rule, "not_applicable")

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from schemas.decimals import dec
-from streams.protocols.apc.processor.verification import GATES, gates
+from streams.protocols.apc.policy_values import ApcPolicy
+from streams.protocols.apc.processor.verification import check_gates
+from streams.settings import Settings
 from tests.unit.protocols.apc.processor.packets import (
     PASSING,
     THRESHOLDS,
@@ -24,6 +26,7 @@ from tests.unit.protocols.apc.processor.packets import (
 )
 from topology.apc import APC_TASK_FACTS
 
+GATES = ApcPolicy.of(Settings().as_work()).gates
 ARCHIVED = ["verification_pass", "non_promotable_complete"]
 PROMOTED = ["verification_pass", "promotion_eligible", "persisted"]
 SUPERSEDED = ["higher_conflict_resolution_arrived", "supersession_recorded"]
@@ -221,13 +224,14 @@ def test_gates_at_their_bounds(metric: str, value: float, met: bool) -> None:
 
 def test_gates_compare_decimals() -> None:
     for metric, value, met in BOUNDS:
-        bound = next(threshold for name, _, threshold in GATES if name == metric)
+        bound = next(gate.threshold for gate in GATES if gate.metric == metric)
         exact = dec(value) <= dec(bound) if metric == "drift_risk" else dec(value) >= dec(bound)
         assert exact is met
 
 
 def test_gates_are_shown_in_order() -> None:
-    verification = gates({name: value for name, value in PASSING.items() if name != "drift_risk"})
+    metrics = {name: value for name, value in PASSING.items() if name != "drift_risk"}
+    verification = check_gates(metrics, GATES)
     assert [c["metric"] for c in verification["checks"]] == list(PASSING)
     assert verification["met"] is False
     assert verification["checks"][-1] == {
@@ -249,7 +253,7 @@ def test_gates_are_shown_in_order() -> None:
 
 
 def test_another_missing_metric_fails() -> None:
-    verification = gates({**PASSING, "audit": None})
+    verification = check_gates({**PASSING, "audit": None}, GATES)
     assert (verification["met"], verification["checks"][2]["used"]) == (False, None)
 
 

@@ -16,6 +16,8 @@ from streams.processing.encode import encode_value
 from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.queries.explain import WHAT_IFS
+from streams.protocols.apc.queries.trial import bounds_of
+from streams.settings import Settings
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id
 from tests.unit.protocols.apc.queries.facts import MODES, evaluation, transfer
@@ -223,7 +225,9 @@ def test_every_verdict_is_derived_again_from_its_recorded_figures(
         fact = decode(record.value, "headrace.apc.ApcEvent").value
         if (throttle := fact["throttle"]) is None:
             continue
-        state = ThrottleState(throttle["receivers_before"], throttle["decay"])
+        state = ThrottleState(
+            throttle["receivers_before"], throttle["decay"], bounds_of(Settings())
+        )
         checks = make_checks(transfer_of(fact["packet"]), state)
         assert checks.throttle == throttle
         assert (checks.rule or "accepted", checks.message or fact["message"]) == (
