@@ -70,8 +70,11 @@ class PartitionOffsets(ResponseModel):
 
 
 class TopicOffsets(ResponseModel):
+    """The offsets of a topic.  readable: whether `/v1/records` shows its records."""
+
     name: str
     kind: TopicKind
+    readable: bool
     partitions: list[PartitionOffsets]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from streams.api.route import Call, ProcessState, Query, Route
 from streams.engine.headers import iso
+from streams.log.records import is_hidden
 from streams.log.state import LogState
 from streams.views.status import ViewStatus
 from topology import processors
@@ -48,9 +49,11 @@ def view_json(status: ViewStatus) -> Json:
 
 def _topic_json(state: LogState, name: str) -> Json:
     ranges = ((tp.partition, state.ranges[tp]) for tp in state.partitions_of(name))
+    topic = state.topics[name]
     return {
         "name": name,
-        "kind": state.topics[name].kind.value,
+        "kind": topic.kind.value,
+        "readable": not is_hidden(topic),
         "partitions": [
             {"partition": number, "start": offsets.start, "end": offsets.end}
             for number, offsets in ranges

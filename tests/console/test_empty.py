@@ -12,7 +12,15 @@ from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_connections import serving
 
 LISTS = (
-    *("apc", "apc?tab=packets", "sap", "sap?tab=cache", "sap?tab=learning", "sap?tab=heuristics"),
+    *(
+        "apc",
+        "apc?tab=packets",
+        "apc?tab=coordination",
+        "sap",
+        "sap?tab=cache",
+        "sap?tab=learning",
+        "sap?tab=heuristics",
+    ),
     *("asap", "asap?tab=conversations", "asap?tab=agents", "summit", "summit?tab=agents"),
     *("saop", "saop?tab=tasks", "saop?tab=escalations", "verdicts", "agents"),
     *("lineage", "spread", "spread?tab=generations", "dead-letters"),
@@ -49,5 +57,6 @@ def test_each_list_says_what_would_be_in_it(url: str, page: Page) -> None:
         show(page, url, path)
         text = page.locator("main .empty").first.inner_text()
         assert len(text) > len("None."), path
+        assert "`" not in text, path
         assert page.locator("[data-row]").count() == 0, path
         assert page.locator("[role=alert]").count() == 0, path

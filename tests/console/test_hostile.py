@@ -7,17 +7,34 @@ import re
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.console.browser import Watch
+from tests.console.conftest import PATIENCE_MS
 from tests.console.demo import ToldDemo, settle
 from tests.console.hostile import HOSTILE, INSPECT, LONG, SEEN, SpoiledAnswers
+from tests.unit.protocols.asap.queries.stage import manifest
 from tests.unit.protocols.saop.queries.stage import chunk, completed, event, move, pulse
+from tests.unit.protocols.sap.queries.test_learning import derived, written
+from topology.sap import SAP_HEURISTICS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TABS = ("timeline", "machine", "why", "envelope", "related")
 """The tabs of a thing."""
+
+LISTS = (
+    *("", "verdicts", "agents", "agents?tab=map", "audit", "log"),
+    *("apc", "apc?tab=packets", "apc?tab=coordination&session_id={session}"),
+    *("sap", "sap?tab=cache", "sap?tab=learning", "sap?tab=heuristics"),
+    *("asap", "asap?tab=conversations", "asap?tab=agents", "summit", "summit?tab=agents"),
+    *("saop", "saop?tab=tasks", "saop?tab=escalations"),
+    *("spread", "spread?tab=generations", "spread?tab=arbitration", "spread?tab=throttling"),
+    *("spread?tab=protocols", "dead-letters", "dead-letters?letter={letter}"),
+    *("log?topic=apc.packets&partition=0", "records/{letter}", "traces/{trace}"),
+    *("lineage?node=trace%3A{trace}", "lineage?node=trace%3A{trace}&tab=table"),
+)
+"""Pages of many things, with the words of `find_list_words`."""
 
 
 def inspect(page: Page) -> list[str]:
@@ -32,6 +49,22 @@ def require_inert(watch: Watch) -> None:
     assert watch.read_violations() == []
     assert [each for each in watch.messages if "the server responded with a" not in each] == []
     assert watch.foreign == []
+
+
+def find_list_words(demo: ToldDemo) -> dict[str, str]:
+    """Return the words of `LISTS`: a dead letter, a session of APC, the trace of all protocols."""
+    (letter, *_) = demo.ask("/v1/dead-letters")["items"]
+    sessions = demo.ask("/v1/apc/sessions")["items"]
+    closed = next(each["session_id"] for each in sessions if each["state"] == "CLOSED")
+    words = {"letter": letter["position"], "session": closed}
+    return {**demo.find_words(), **words}
+
+
+def is_seen(page: Page) -> bool:
+    """Return whether a page has the text, or an id with it, which may be cut before it."""
+    if page.locator("main").get_by_text(SEEN).count() > 0:
+        return True
+    return page.locator(f"main [title*={SEEN}]").count() > 0
 
 
 def list_nodes(demo: ToldDemo) -> list[str]:
@@ -55,6 +88,44 @@ def test_hostile_text_in_things_of_each_protocol_is_only_text(demo: ToldDemo, pa
         assert page.locator("main").get_by_text(SEEN).count() > 0
         require_inert(watch)
     assert reported == []
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_hostile_text_in_lists_is_only_text(width: int, demo: ToldDemo, browser: Browser) -> None:
+    demo.bench.send("asap.manifests", manifest())
+    written(demo.bench, SAP_HEURISTICS, derived("demo.heuristics", 1))
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    SpoiledAnswers(page)
+    watch = Watch(page, demo.url)
+    words = find_list_words(demo)
+    reported = []
+    for path in (each.format(**words) for each in LISTS):
+        page.goto("about:blank")
+        page.goto(f"{demo.url}/console/{path}")
+        settle(page)
+        reported += [f"{path}: {each}" for each in inspect(page)]
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            reported.append(f"{path}: scrolls sideways")
+        if not is_seen(page):
+            reported.append(f"{path}: the text is not there")
+        watch.require_clean()
+    context.close()
+    assert reported == []
+
+
+def test_hostile_text_of_what_is_found_is_only_text(demo: ToldDemo, page: Page) -> None:
+    SpoiledAnswers(page)
+    watch = Watch(page, demo.url)
+    page.goto(f"{demo.url}/console/")
+    settle(page)
+    page.keyboard.press("Control+k")
+    page.get_by_label("Id, page or view").fill("demo-0000")
+    dialog = page.get_by_role("dialog", name="Find")
+    dialog.get_by_text(SEEN).first.wait_for()
+    assert inspect(page) == []
+    watch.require_clean()
 
 
 def test_hostile_text_in_addresses_is_only_text(demo: ToldDemo, page: Page) -> None:

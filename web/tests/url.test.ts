@@ -5,6 +5,7 @@ import {
   splitPosition,
   thingAddress,
   writeQuery,
+  writeRoute,
 } from "../src/state/url";
 import { isOwnPath, parseViews, withView } from "../src/state/views";
 
@@ -20,6 +21,15 @@ describe("addresses", () => {
 
   it("keep what is the page's own from the route", () => {
     expect(routeParameters({ tab: "why", q: "x", as_of: "t/0/1" })).toEqual({ as_of: "t/0/1" });
+  });
+
+  it("of routes take parameters of their path from the query", () => {
+    const path = "/v1/apc/sessions/{session_id}/coordination";
+    expect(writeRoute(path, { session_id: "a/b", from: "1" })).toBe(
+      "/v1/apc/sessions/a%2Fb/coordination?from=1",
+    );
+    expect(writeRoute(path, {})).toBe(path);
+    expect(writeRoute("/v1/verdicts", { rule: "x" })).toBe("/v1/verdicts?rule=x");
   });
 
   it("split a position", () => {

@@ -85,6 +85,19 @@ def test_the_log_is_shown_with_offsets_and_lag(gateway: GatewayBench) -> None:
     assert body["view"]["state"] == "ready"
 
 
+def test_the_log_names_the_topics_whose_records_are_shown(gateway: GatewayBench) -> None:
+    topics = gateway.get("/v1/log")["topics"]
+    readable = {each["name"] for each in topics if each["readable"]}
+    answering = {
+        each["name"]
+        for each in topics
+        if gateway.ask("GET", f"/v1/records/{each['name']}/0").status_code == 200
+    }
+    assert readable == answering
+    assert {"apc.packets", "sap.cache"} <= readable
+    assert not {"rtes.raw", "apc.transfers"} & readable
+
+
 @pytest.mark.parametrize("path", TAGGED)
 def test_what_a_client_has_is_not_sent_again(gateway: GatewayBench, path: str) -> None:
     first = gateway.ask("GET", path)

@@ -4917,11 +4917,16 @@ export interface components {
          * @enum {string}
          */
         TopicKind: "command" | "collector" | "internal" | "fact" | "inbox" | "audit" | "table" | "changelog" | "dead letter";
-        /** TopicOffsets */
+        /**
+         * TopicOffsets
+         * @description The offsets of a topic.  readable: whether `/v1/records` shows its records.
+         */
         TopicOffsets: {
             /** Name */
             name: string;
             kind: components["schemas"]["TopicKind"];
+            /** Readable */
+            readable: boolean;
             /** Partitions */
             partitions: components["schemas"]["PartitionOffsets"][];
         };

@@ -24,7 +24,7 @@ const WORDS: Record<Letter["state"], string> = {
   ready: "ready to send",
   done: "sent again",
   failed_again: "failed again",
-  undecodable: "cannot be decoded",
+  undecodable: "undecodable",
   masked: "masked",
   gone: "record gone",
   no_record: "no record",

@@ -45,8 +45,6 @@ export default function LogPage() {
   );
 }
 
-const UNREADABLE = new Set(["internal", "changelog", "table"]);
-
 function Topics({ log }: { log: Log }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls
@@ -78,11 +76,7 @@ function Topics({ log }: { log: Log }) {
               </td>
               <td class="wide ends">
                 {topic.partitions.map((each) =>
-                  UNREADABLE.has(topic.kind) ? (
-                    <span key={each.partition}>
-                      {each.partition}: {each.end.toLocaleString("en")}
-                    </span>
-                  ) : (
+                  topic.readable ? (
                     <a
                       key={each.partition}
                       href={address(["log"], {
@@ -92,6 +86,10 @@ function Topics({ log }: { log: Log }) {
                     >
                       {each.partition}: {each.end.toLocaleString("en")}
                     </a>
+                  ) : (
+                    <span key={each.partition}>
+                      {each.partition}: {each.end.toLocaleString("en")}
+                    </span>
                   ),
                 )}
               </td>

@@ -2,19 +2,23 @@ import { Page } from "../parts/page";
 import { Tabs } from "../parts/tabs";
 import { LISTS } from "../protocols";
 import { type ProtocolName, TITLES } from "../protocols/names";
-import { routeParameters, useUrl, writeQuery } from "../state/url";
+import { routeParameters, useUrl, writeRoute } from "../state/url";
 
 /** The lists of one protocol, a tab for each. */
 export default function Protocol({ protocol }: { protocol: ProtocolName }) {
   const { query } = useUrl();
   const lists = LISTS[protocol];
   const current = lists.find((each) => each.tab === query["tab"]) ?? lists[0];
-  const search = writeQuery(routeParameters(query));
   return (
     <Page
       name={protocol}
       title={TITLES[protocol]}
-      {...(current && { source: { path: current.path + search, command: current.command } })}
+      {...(current && {
+        source: {
+          path: writeRoute(current.path, routeParameters(query)),
+          command: current.command,
+        },
+      })}
     >
       <Tabs
         key={protocol}

@@ -1,4 +1,4 @@
-import { Text } from "./text";
+import { plain, Text } from "./text";
 
 export interface Bar {
   key: string;
@@ -22,7 +22,9 @@ export function Bars({ rows }: { rows: readonly Bar[] }) {
                 <Text value={row.label} code />
               </a>
             </th>
-            <td class="muted">{row.detail}</td>
+            <td class="muted" title={plain(row.detail)}>
+              <Text value={row.detail} />
+            </td>
             <td class="number">{row.value.toLocaleString("en")}</td>
             <td class="bar" aria-hidden="true">
               <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">

@@ -25,7 +25,7 @@ export function fitLine(text: string, scale: number): { factor: number; line: st
 
 /** Name a node in words: what a reader hears, and what a pointer shows. */
 export function nameNode(node: DrawnNode): string {
-  if (node.members.length > 0) return `${node.members.length} × ${node.kind}`;
+  if (node.members.length > 0) return `${countMembers(node)} ${node.kind}`;
   const retracted = node.retractedBy.length > 0 ? `, retracted by ${node.retractedBy[0]}` : "";
   return plain(`${node.id}${retracted}`);
 }
@@ -64,10 +64,12 @@ export function GraphNodeView({ place, state, scale, onOpen }: Props) {
   );
 }
 
+const countMembers = ({ members }: DrawnNode): string => `${members.length.toLocaleString("en")} ×`;
+
 const readId = (node: DrawnNode): string => plain(node.id.slice(node.kind.length + 1));
 
 function nameKind(node: DrawnNode): string {
-  if (node.members.length > 0) return `${node.members.length} ×`;
+  if (node.members.length > 0) return countMembers(node);
   return node.retractedBy.length > 0 ? `⊘ ${node.kind}` : node.kind;
 }
 

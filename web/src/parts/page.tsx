@@ -35,9 +35,12 @@ export function Page({ name, title, beside, source, stale, asOf, children }: Pro
           <bdi>{plain(title)}</bdi>
         </h1>
         {beside}
-        <span class="space" />
-        {source && <SaveView title={title} />}
-        {source && <CopyMenu source={source} />}
+        {source && (
+          <span class="tools">
+            <SaveView title={title} />
+            <CopyMenu source={source} />
+          </span>
+        )}
       </header>
       {children}
     </main>

@@ -43,14 +43,18 @@ export function SessionAside({ session }: { session: string }) {
       <Rows
         title="Thoughts held against turns"
         query={thoughts}
-        rowKey={({ task_id, turn_index }) => `${task_id}/${turn_index}`}
+        rowKey={({ task_id, agent_id, turn_index }) => `${task_id}/${agent_id}/${turn_index}`}
       >
-        {({ task_id, turn_index, status, reason }) => (
+        {({ task_id, agent_id, turn_index, status, reason }) => (
           <>
-            <NodeLink
-              node={task_id === null ? null : `saop:turn:${task_id}/${turn_index}`}
-              label={`${task_id} turn ${turn_index}`}
-            />{" "}
+            {task_id === null ? (
+              <Text value={`${agent_id} turn ${turn_index}`} code />
+            ) : (
+              <NodeLink
+                node={`saop:turn:${task_id}/${turn_index}`}
+                label={`${task_id} turn ${turn_index}`}
+              />
+            )}{" "}
             {status}
             {reason && <span class="muted"> {reason.replaceAll("_", " ")}</span>}
           </>
@@ -70,7 +74,7 @@ export function SessionAside({ session }: { session: string }) {
   );
 }
 
-function States({ counts, session }: { counts: Record<string, unknown>; session: string }) {
+function States({ counts, session }: { counts: Record<string, number>; session: string }) {
   const states = Object.entries(counts);
   if (states.length === 0) return <p class="empty">None.</p>;
   return (
@@ -82,7 +86,7 @@ function States({ counts, session }: { counts: Record<string, unknown>; session:
               <Text value={state} code />
             </a>
           </dt>
-          <dd>{String(count)}</dd>
+          <dd>{count.toLocaleString("en")}</dd>
         </Fragment>
       ))}
     </dl>

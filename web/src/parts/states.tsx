@@ -58,9 +58,14 @@ export function Loading() {
   );
 }
 
-/** What would be here, and how it comes here. */
+/** What would be here, and how it comes here.  Commands stand between backticks. */
 export function Empty({ children }: { children: ComponentChildren }) {
-  return <p class="empty">{children}</p>;
+  return <p class="empty">{typeof children === "string" ? markCommands(children) : children}</p>;
+}
+
+/** Split a text of the console's own at its backticks: what is between two of them is code. */
+function markCommands(text: string): ComponentChildren {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
 }
 
 export function StaleNote({ at }: { at: number }) {

@@ -46,7 +46,9 @@ export function Tabs({ label, tabs, clear }: Props) {
             onKeyDown={onKey}
           >
             {tab.label}
-            {tab.count !== undefined && <span class="muted"> {tab.count}</span>}
+            {tab.count !== undefined && (
+              <span class="muted"> {tab.count.toLocaleString("en")}</span>
+            )}
           </button>
         ))}
       </div>

@@ -1,5 +1,5 @@
 import { api, mapAnswer, queryOf, type Schemas } from "../api/client";
-import { Verdict } from "../parts/chip";
+import { State, Verdict } from "../parts/chip";
 import type { ListSpec } from "../parts/list";
 import { Text } from "../parts/text";
 import { address } from "../state/url";
@@ -15,6 +15,7 @@ import {
 import { defineItems, defineList, type ProtocolList } from "./define";
 
 type Packet = Schemas["Trace"]["packets"][number];
+type Transition = Schemas["headrace.apc.CoordinationNote"] & { n: number };
 
 const sessions = defineItems("/v1/apc/sessions", {
   empty: "No packet names a session yet. `headrace send apc.packets FILE` sends one.",
@@ -30,7 +31,11 @@ const sessions = defineItems("/v1/apc/sessions", {
       ),
       true,
     ),
-    stateColumn("state", (row) => row.state),
+    column("state", (row) => (
+      <a href={address(["apc"], { tab: "coordination", session_id: row.session_id })}>
+        <State value={row.state} />
+      </a>
+    )),
     countColumn("packets", (row) => row.packets),
     countColumn("refused", (row) => row.rejected),
     timeColumn("last", (row) => row.last_at),
@@ -81,4 +86,49 @@ const packets: ListSpec<Packet> = {
   ],
 };
 
-export const APC: readonly ProtocolList[] = [sessions, defineList(packets)];
+/** List the transitions of a session and of its agents, newest first. */
+export function listTransitions({ inter, intra }: Schemas["Coordination"]): Transition[] {
+  return [inter, ...intra]
+    .flatMap((row) => row?.history ?? [])
+    .map((note, n) => ({ ...note, n }))
+    .sort((one, other) => other.at.localeCompare(one.at) || other.n - one.n);
+}
+
+const NOTHING = { items: [], next: null };
+
+const coordination: ListSpec<Transition> = {
+  tab: "coordination",
+  label: "Coordination",
+  path: "/v1/apc/sessions/{session_id}/coordination",
+  command: "headrace apc coordination",
+  empty: "Name a session, or choose the state of one in the list of sessions.",
+  load: async ({ session_id }, signal) => {
+    if (session_id === undefined) return { data: NOTHING, response: new Response() };
+    const answer = await api.GET("/v1/apc/sessions/{session_id}/coordination", {
+      params: { path: { session_id } },
+      ...(signal && { signal }),
+    });
+    return mapAnswer(answer, (data) => ({ items: listTransitions(data), next: null }));
+  },
+  rowKey: (row) => String(row.n),
+  filters: [{ name: "session_id", label: "session" }],
+  columns: [
+    timeColumn("time", (row) => row.at),
+    textColumn("machine", (row) => row.machine),
+    textColumn("agent", (row) => row.agent_id),
+    textColumn("event", (row) => row.event, true),
+    stateColumn("from", (row) => row.from_state),
+    stateColumn("to", (row) => row.to_state),
+    column("applied", (row) => (row.applied ? "✔ applied" : `– ${row.why.replaceAll("_", " ")}`)),
+    nodeColumn("packet", (row) => ({
+      node: `apc:packet:${row.packet_id}`,
+      label: row.packet_id.slice(0, 8),
+    })),
+  ],
+};
+
+export const APC: readonly ProtocolList[] = [
+  sessions,
+  defineList(packets),
+  defineList(coordination),
+];

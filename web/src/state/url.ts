@@ -15,6 +15,17 @@ export function writeQuery(parameters: Parameters): string {
   return text === "" ? "" : `?${text}`;
 }
 
+/** Write the address of a route.  path: a parameter in braces takes its value from the query. */
+export function writeRoute(path: string, query: Parameters): string {
+  const rest = { ...query };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (braced, name: string) => {
+    const value = rest[name];
+    delete rest[name];
+    return value === undefined ? braced : encodeURIComponent(value);
+  });
+  return filled + writeQuery(rest);
+}
+
 /** The address of a page of the console.  segments: each is encoded. */
 export function address(segments: readonly string[], parameters: Parameters = {}): string {
   const path = segments.map((each) => `/${encodeURIComponent(each)}`).join("");
