@@ -1,8 +1,13 @@
-"""The errors of an export.  The text begins with the code, and ends with what to do."""
+"""The errors of exports and of SQL.  The text begins with the code, and ends with what to do."""
 
 from __future__ import annotations
 
+import re
+from typing import Self
+
 from streams.errors import HeadraceError, NegativeAnswer, UsageError
+
+_PLACE = re.compile(r"(?P<head>LINE (?P<line>\d+): ).*\n(?P<arrow> *)\^")
 
 
 class _Coded(HeadraceError):
@@ -32,3 +37,38 @@ class ExportFormat(_Coded, NegativeAnswer):
 
 class LogTruncated(_Coded, NegativeAnswer):
     default_advice = "Go on without the missing records with --accept-gap."
+
+
+class ExportMissing(_Coded, NegativeAnswer):
+    default_advice = "Make one with `headrace export parquet --into DIR`."
+
+
+class SqlInvalid(_Coded, NegativeAnswer):
+    default_advice = "`headrace sql` without a query lists names with .views and .schema NAME."
+
+    @classmethod
+    def of(cls, message: str) -> Self:
+        """Return the error of a message of DuckDB, which draws the place below its sentence."""
+        sentence, _, drawn = message.partition("\n\n")
+        sentence = " ".join(sentence.split())
+        place = _PLACE.search(drawn)
+        if place is None:
+            return cls(sentence)
+        column = len(place["arrow"]) - len(place["head"]) + 1
+        return cls(f"{sentence} (line {place['line']}, column {column})")
+
+
+class SqlRefused(_Coded, NegativeAnswer):
+    default_advice = "A query reads; it changes nothing."
+
+
+class SqlAccess(_Coded, NegativeAnswer):
+    default_advice = "A query reads the exported topics and nothing else."
+
+
+class SqlMemory(_Coded, NegativeAnswer):
+    default_advice = "Give it more with --memory, or let it keep fewer rows."
+
+
+class SqlTimeout(_Coded, NegativeAnswer):
+    default_advice = "Give it more with --timeout, or ask for less."

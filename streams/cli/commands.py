@@ -291,6 +291,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         "dlq": CommandEntry("dlq", "Show dead letters, and redrive them."),
         "sink": CommandEntry("sink", "Copy turns and events into a database file."),
         "export": CommandEntry("export", "Write topics as Parquet files."),
+        "sql": CommandEntry("sql", "Ask the log in SQL."),
     },
 }
 """The commands by section of `--help`, in its order."""

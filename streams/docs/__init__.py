@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from streams.api.asyncapi import document
+from streams.docs.analytics import analytics_page
 from streams.docs.flow import processors_page, tables_page, topics_page
 from streams.docs.headers import headers_page
 from streams.docs.http import metrics_page
@@ -31,6 +32,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "headers": headers_page,
     "processors": processors_page,
     "lineage": lineage_page,
+    "analytics": analytics_page,
     "machines": machines_page,
     "rules": rules_page,
     "masking": masking_page,

@@ -298,6 +298,12 @@ class ServiceSettings:
         " a view that stops at one for its unknown schema continues without it",
         format=POSITIONS,
     )
+    sql_memory_mib: int = number(
+        "SQL_MEMORY_MIB", 2048, "memory of a query of `headrace sql`, in MiB", 64, 1 << 20
+    )
+    sql_timeout_s: int = number(
+        "SQL_TIMEOUT_S", 60, "longest time of a query of `headrace sql`, in seconds", 1, 86_400
+    )
     max_record_bytes: int = number(
         "MAX_RECORD_BYTES",
         8_388_608,

@@ -22,7 +22,10 @@ NOT_IMPORTED = {
 EXTRA_MODULES = {
     "analytics": {
         f"streams/analytics/{name}.py"
-        for name in ("columns", "export", "folder", "parquet_files", "rows")
+        for name in (
+            *("__init__", "columns", "connection", "export", "folder", "formats", "gate"),
+            *("parquet_files", "query", "reference", "rows"),
+        )
     },
     "container": {"streams/ops/broker/container.py"},
     "watch": {"streams/cli/watch/app.py", "streams/cli/watch/widgets.py"},
