@@ -117,6 +117,8 @@ def test_a_store_that_is_killed_is_done_once(cache: Cache) -> None:
     assert environment.records(SAP_CACHE) == []  # the row is on the log, and nobody may see it
 
     killed(cache, "after")
+    # The coordinator answers a commit before it is marked on the partitions.
+    wait_for(lambda: environment.values(SAP_CACHE), "the committed row")
     (row,) = environment.values(SAP_CACHE)
     assert row["version"] == 1
     stored = [one for one in environment.values(SAP_VERDICTS) if one["verdict"] == "stored"]
