@@ -121,12 +121,20 @@ SELECT
   six_places(s.accepted, s.transfers) AS acceptance_rate,
   round_even(s.outcome_nano / s.outcomes / 1e9 - b.outcome, 6) AS outcome_lift,
   round_even(s.drift_nano / s.drifts / 1e9 - b.drift, 6) AS drift_risk_delta,
-  six_places(
-    50 * s.accepted::HUGEINT * greatest(s.outcomes, 1) * greatest(s.drifts, 1) * 1000000000
-      + 35 * coalesce(s.outcome_nano, 0) * s.transfers * greatest(s.drifts, 1)
-      + 15 * (greatest(s.drifts, 1)::HUGEINT * 1000000000 - coalesce(s.drift_nano, 1000000000))
-        * s.transfers * greatest(s.outcomes, 1),
-    s.transfers::HUGEINT * greatest(s.outcomes, 1) * greatest(s.drifts, 1) * 100000000000
+  -- Exact up to a few million transfers of one protocol; beyond, the product is too large.
+  coalesce(
+    TRY(six_places(
+      50 * s.accepted::HUGEINT * greatest(s.outcomes, 1) * greatest(s.drifts, 1) * 1000000000
+        + 35 * coalesce(s.outcome_nano, 0) * s.transfers * greatest(s.drifts, 1)
+        + 15 * (greatest(s.drifts, 1)::HUGEINT * 1000000000 - coalesce(s.drift_nano, 1000000000))
+          * s.transfers * greatest(s.outcomes, 1),
+      s.transfers::HUGEINT * greatest(s.outcomes, 1) * greatest(s.drifts, 1) * 100000000000
+    )),
+    round_even(
+      0.5 * s.accepted / s.transfers + 0.35 * coalesce(s.outcome_nano / s.outcomes / 1e9, 0)
+        + 0.15 * (1 - coalesce(s.drift_nano / s.drifts / 1e9, 1)),
+      6
+    )
   ) AS effectiveness_score
 FROM sums s CROSS JOIN baseline b
 ORDER BY effectiveness_score DESC, s.protocol_id;
