@@ -65,7 +65,7 @@ def opened(history: Told) -> Iterator[Any]:
     """Export the facts of a history, and open the export."""
     from streams.analytics.connection import open_export
 
-    log = _log_of(history)
+    log = log_of(history)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "lake"
         run(log, path, "apc.events")
@@ -73,7 +73,7 @@ def opened(history: Told) -> Iterator[Any]:
             yield connection
 
 
-def _log_of(history: Told) -> MemoryLog:
+def log_of(history: Told) -> MemoryLog:
     log = new_log()
     log.append(
         [

@@ -28,7 +28,7 @@ def _members(packet: Packet) -> dict[str, Any]:
     return {**packet["trace"], "project_id": project}
 
 
-def _task(packet: Packet) -> tuple[str, str, str]:
+def task_of(packet: Packet) -> tuple[str, str, str]:
     trace = packet["trace"]
     return trace["session_id"], trace["run_id"], trace["task_id"]
 
@@ -55,7 +55,7 @@ def task_means(packets: Sequence[Placed]) -> dict[Any, tuple[Fraction | None, Fr
     values_by_task: dict[Any, tuple[list[Fraction], list[Fraction]]] = defaultdict(lambda: ([], []))
     for _, packet in packets:
         if packet["packet_type"] == "EVAL":
-            outcomes, drifts = values_by_task[_task(packet)]
+            outcomes, drifts = values_by_task[task_of(packet)]
             metrics = packet["payload"]["metric_set"]
             outcomes.append(_nano(exact(metrics["outcome"])))
             if "drift_risk" in metrics:
@@ -86,7 +86,7 @@ def protocols(packets: Sequence[Placed]) -> Rows:
                 "protocol_id": name,
                 "transfer_count": len(group),
                 "run_count": len({p["trace"]["run_id"] for _, p in group}),
-                "task_count": len({_task(p) for _, p in group}),
+                "task_count": len({task_of(p) for _, p in group}),
                 "cross_use_case_count": sum(
                     p["lineage"].get("cross_use_case", False) for _, p in group
                 ),
@@ -155,7 +155,7 @@ def correlation(packets: Sequence[Placed]) -> dict[str, Any]:
     means = task_means(packets)
     accepted, differences, outcomes = [], [], []
     for _, packet in packets:
-        outcome = means.get(_task(packet), (None, None))[0]
+        outcome = means.get(task_of(packet), (None, None))[0]
         if packet["packet_type"] == "TRANSFER" and outcome is not None:
             payload = packet["payload"]
             accepted.append(Fraction(payload.get("accepted", False)))
@@ -186,7 +186,7 @@ def eval_correlation(packets: Sequence[Placed]) -> Rows:
     for _, packet in packets:
         if packet["packet_type"] == "TRANSFER":
             cross = packet["lineage"].get("cross_use_case", False)
-            crosses[_task(packet)] = crosses.get(_task(packet), False) or cross
+            crosses[task_of(packet)] = crosses.get(task_of(packet), False) or cross
     means = task_means(packets)
     rows = []
     for cross in (True, False):
@@ -205,7 +205,7 @@ def eval_correlation(packets: Sequence[Placed]) -> Rows:
 
 
 def averages(group: Sequence[Packet], means: Any) -> tuple[Fraction | None, Fraction | None]:
-    known = [means.get(_task(packet), (None, None)) for packet in group]
+    known = [means.get(task_of(packet), (None, None)) for packet in group]
     outcome = _mean([o for o, _ in known if o is not None])
     return outcome, _mean([d for _, d in known if d is not None])
 
@@ -229,7 +229,7 @@ def effectiveness(packets: Sequence[Placed]) -> Rows:
                 "transfer_count": len(group),
                 "accepted_count": sum(p["payload"].get("accepted", False) for p in group),
                 "run_count": len({p["trace"]["run_id"] for p in group}),
-                "task_count": len({_task(p) for p in group}),
+                "task_count": len({task_of(p) for p in group}),
                 "avg_outcome": six(outcome),
                 "avg_drift_risk": six(drift),
             }
@@ -244,7 +244,7 @@ def scored(packets: Sequence[Placed]) -> tuple[Rows, Fraction | None, Fraction |
     means = task_means(packets)
     groups = transfers(packets)
     figures = {name: averages(group, means) for name, group in groups.items()}
-    weights = {name: len({_task(p) for p in group}) for name, group in groups.items()}
+    weights = {name: len({task_of(p) for p in group}) for name, group in groups.items()}
     both = [name for name, pair in figures.items() if None not in pair]
     weight = sum(weights[name] for name in both)
     bases: list[Fraction | None] = [None, None]
