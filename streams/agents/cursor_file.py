@@ -12,11 +12,14 @@ _NAME_BYTES = 200
 
 
 def place_of(agent_id: str, state_dir: Path) -> Path:
-    """Return the file of an agent's cursor; a name too long for a file is replaced by its hash."""
+    """Return the file of an agent's cursor."""
+    return state_dir / "agents" / f"{file_stem(agent_id)}.cursor"
+
+
+def file_stem(agent_id: str) -> str:
+    """Return an agent's name in file names; one that is too long is replaced by its hash."""
     name = quote(agent_id, safe="")
-    if len(name) > _NAME_BYTES:
-        name = sha256(agent_id.encode()).hexdigest()
-    return state_dir / "agents" / f"{name}.cursor"
+    return sha256(agent_id.encode()).hexdigest() if len(name) > _NAME_BYTES else name
 
 
 def start_of(path: Path) -> str:

@@ -12,14 +12,16 @@ from typing import Any
 import click
 
 from streams.cli import common, gateway_client
+from streams.cli.mcp_bridge import bridge
 from streams.errors import GatewayUnavailable
 from streams.settings import Settings
 
 
-@click.command("mcp")
+@click.group("mcp", invoke_without_command=True)
 @click.option("--url", metavar="URL", help="Relay to this gateway.  [default: as other commands]")
 @click.option("--config", is_flag=True, help="Print what MCP hosts take as their configuration.")
-def command(url: str | None, config: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, url: str | None, config: bool) -> None:
     """Serve the Model Context Protocol over standard input and output.
 
     Each message goes to the gateway's /mcp, with the token of HEADRACE_TOKEN.  The gateway is that
@@ -30,13 +32,21 @@ def command(url: str | None, config: bool) -> None:
     Examples:
       headrace mcp --config
       headrace mcp --url http://127.0.0.1:8640
+      headrace mcp bridge --url https://tickets.example/mcp --summit tickets --register
     """
+    if ctx.invoked_subcommand is not None:
+        if url is not None or config:
+            raise click.UsageError("--url and --config of `headrace mcp` go without a command.")
+        return
     overrides: dict[str, Any] = {} if url is None else {"url": url}
     settings = Settings.load(**overrides)
     if config:
         common.show_json(describe_host(settings))
         return
     asyncio.run(_relay(_find_gateway(settings), settings))
+
+
+command.add_command(bridge)
 
 
 def describe_host(settings: Settings) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import httpx2
 
 MOST_BYTES = 16 << 20
-"""The most that a server sends in all its responses."""
+"""The most that a server sends: in all its responses, or in each where the connection lasts."""
 _TIMEOUT = httpx2.Timeout(30.0)
 
 
@@ -30,24 +30,33 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def make_client(headers: Mapping[str, str]) -> httpx2.AsyncClient:
+def make_client(headers: Mapping[str, str], lasting: bool = False) -> httpx2.AsyncClient:
     """Return a client that sends the headers, and takes 16 MiB in all, not compressed.
 
-    Its reads raise TooLarge.
+    lasting: take so much in each response instead, and wait for each part without limit; whoever
+    calls has a limit of its own.  Its reads raise TooLarge.
     """
-    left = MOST_BYTES
-
-    def take(size: int) -> None:
-        nonlocal left
-        left -= size
-        if left < 0:
-            raise TooLarge(f"the server sends more than {MOST_BYTES} bytes")
+    in_all = _Budget()
 
     async def bound(response: httpx2.Response) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
             raise TooLarge("the server sends compressed responses, which were not asked for")
         assert isinstance(response.stream, httpx2.AsyncByteStream), "the client is asynchronous"
-        response.stream = _BoundedStream(response.stream, take)
+        budget = _Budget() if lasting else in_all
+        response.stream = _BoundedStream(response.stream, budget.take)
 
     sent = {**headers, "accept-encoding": "identity"}
-    return httpx2.AsyncClient(headers=sent, timeout=_TIMEOUT, event_hooks={"response": [bound]})
+    timeout = httpx2.Timeout(30.0, read=None) if lasting else _TIMEOUT
+    return httpx2.AsyncClient(headers=sent, timeout=timeout, event_hooks={"response": [bound]})
+
+
+class _Budget:
+    """The bytes that may still be read."""
+
+    def __init__(self) -> None:
+        self._left = MOST_BYTES
+
+    def take(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise TooLarge(f"the server sends more than {MOST_BYTES} bytes")

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from mcp import Client, Implementation, StdioServerParameters
+from mcp.client import Transport
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -17,6 +18,7 @@ from streams.access.callers import bearer
 from streams.doors.mcp import foreign_stdio
 from streams.doors.mcp.foreign_http import MOST_BYTES, make_client
 from streams.doors.mcp.foreign_stderr import ShowLine, stderr_lines
+from streams.doors.mcp.foreign_watch import ServerWatch, watched
 from streams.errors import InfrastructureError, UsageError
 from streams.settings import PREFIX, environment_without
 
@@ -82,49 +84,72 @@ def describe(
     """
     target = target_of(source, env)
     try:
-        return asyncio.run(asyncio.wait_for(_ask(target, token, show), CONNECT_S))
+        return asyncio.run(asyncio.wait_for(_describe(target, token, show), CONNECT_S))
     except Exception as exc:  # the SDK raises what its transports do, also in groups
-        raise ServerUnreachable(f"the MCP server {source!r} is not reached: {_first(exc)}") from exc
+        raise ServerUnreachable(
+            f"the MCP server {source!r} is not reached: {first_error(exc)}"
+        ) from exc
 
 
-async def _ask(
+async def _describe(
     target: str | StdioServerParameters, token: str | None, show: ShowLine
 ) -> ServerDescription:
-    async with _connected(target, token, show) as client:
-        info = client.server_info or Implementation(name="mcp", version="")
-        version = client.protocol_version
-        tools = await _tools(client)
-        return ServerDescription(
-            info.name, info.version, info.title, client.instructions, version, tools
-        )
+    async with connected(target, token, show) as client:
+        return await ask(client)
+
+
+async def ask(client: Client) -> ServerDescription:
+    """Ask a connected server what it is, and for all pages of its tools."""
+    info = client.server_info or Implementation(name="mcp", version="")
+    version = client.protocol_version
+    tools = await _tools(client)
+    return ServerDescription(
+        info.name, info.version, info.title, client.instructions, version, tools
+    )
 
 
 @asynccontextmanager
-async def _connected(
-    target: str | StdioServerParameters, token: str | None, show: ShowLine
+async def connected(
+    target: str | StdioServerParameters,
+    token: str | None,
+    show: ShowLine,
+    watch: ServerWatch | None = None,
 ) -> AsyncIterator[Client]:
+    """Connect to a server, which is started first if it is a command.
+
+    watch: for a connection that stays: it observes the server, and the bound on what is read holds
+    for each response or line of it, instead of all together.
+    """
     if isinstance(target, str):
         async with (
-            make_client(bearer(token)) as http,
-            Client(streamable_http_client(target, http_client=http), mode="auto") as client,
+            make_client(bearer(token), lasting=watch is not None) as http,
+            Client(
+                _observed(streamable_http_client(target, http_client=http), watch), cache=None
+            ) as client,
         ):
             yield client
     else:
+        bounded = _bounded(target, each_line=watch is not None)
         async with (
             stderr_lines(show) as errlog,
-            Client(stdio_client(_bounded(target), errlog), mode="auto") as client,
+            Client(_observed(stdio_client(bounded, errlog), watch), cache=None) as client,
         ):
             yield client
 
 
-def _bounded(target: StdioServerParameters) -> StdioServerParameters:
+def _observed(transport: Transport, watch: ServerWatch | None) -> Transport:
+    return transport if watch is None else watched(transport, watch)
+
+
+def _bounded(target: StdioServerParameters, each_line: bool) -> StdioServerParameters:
     """Return the parameters that start the same server, of whose output so much is read.
 
     Raises FileNotFoundError for a command that there is not.
     """
     if shutil.which(target.command) is None:
         raise FileNotFoundError(f"there is no command {target.command!r}")
-    command, *arguments = foreign_stdio.command_of(MOST_BYTES, [target.command, *target.args])
+    whole = [target.command, *target.args]
+    command, *arguments = foreign_stdio.command_of(MOST_BYTES, whole, each_line=each_line)
     return target.model_copy(update={"command": command, "args": arguments})
 
 
@@ -141,7 +166,8 @@ async def _tools(client: Client) -> list[dict[str, Any]]:
     return tools[:MAX_TOOLS]
 
 
-def _first(exc: BaseException) -> str:
+def first_error(exc: BaseException) -> str:
+    """Return what an error of the SDK says, which may stand in groups."""
     while isinstance(exc, BaseExceptionGroup):
         exc = exc.exceptions[0]
     return str(exc) or type(exc).__name__

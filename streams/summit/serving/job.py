@@ -131,10 +131,10 @@ class Job:
     def _start_handler(self) -> asyncio.Future[Any]:
         handler, argument = self._handlers.select(self._call)
         if _is_async(handler):
-            run = self._run = Run(self._call, self)
+            run = self._run = Run(self._call, self, self._traceparent)
             return asyncio.ensure_future(handler(argument, run))
         loop = asyncio.get_running_loop()
-        blocking = self._run = ThreadRun(self._call, self, loop)
+        blocking = self._run = ThreadRun(self._call, self, loop, self._traceparent)
         return loop.run_in_executor(self._threads, handler, argument, blocking)
 
     def _measurements(self) -> tuple[Json, float, str]:

@@ -30,10 +30,10 @@ class RunFacts:
 
     run_id, agent_id: those of this run.  caller, trace_id, parent_run_id, budget: from the call,
     None if it has none; budget is an object with `usd`, `tokens`, `seconds`.  due_at: when the
-    service ends the run, UTC.
+    service ends the run, UTC.  traceparent: W3C trace context of the call, None without one.
     """
 
-    def __init__(self, call: Json) -> None:
+    def __init__(self, call: Json, traceparent: str | None = None) -> None:
         params, context = call["params"], call["params"].get("context") or {}
         self.run_id: str = params["runId"]
         self.agent_id: str = params["agentId"]
@@ -42,6 +42,7 @@ class RunFacts:
         self.parent_run_id: str | None = context.get("parentRunId")
         self.budget: Json | None = context.get("budget")
         self.due_at: datetime = datetime.fromisoformat(call["delivery"]["dueAt"])
+        self.traceparent = traceparent
         self.account = Account(self.budget)
         self._lock = threading.Lock()
         self._sub_runs = 0
@@ -90,8 +91,8 @@ class Run(RunFacts):
     stopped: set when the run has ended elsewhere; the handler is cancelled then.
     """
 
-    def __init__(self, call: Json, host: RunHost) -> None:
-        super().__init__(call)
+    def __init__(self, call: Json, host: RunHost, traceparent: str | None = None) -> None:
+        super().__init__(call, traceparent)
         self.stopped = asyncio.Event()
         self._host = host
 
@@ -128,8 +129,14 @@ class ThreadRun(RunFacts):
     of `concurrent.futures`.
     """
 
-    def __init__(self, call: Json, host: RunHost, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(call)
+    def __init__(
+        self,
+        call: Json,
+        host: RunHost,
+        loop: asyncio.AbstractEventLoop,
+        traceparent: str | None = None,
+    ) -> None:
+        super().__init__(call, traceparent)
         self.stopped = threading.Event()
         self._host, self._loop = host, loop
         self._waiting: set[Future[Any]] = set()

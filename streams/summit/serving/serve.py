@@ -58,6 +58,7 @@ async def serve_agent(
     stop: Stop | None = None,
     settings: Settings | None = None,
     on_ready: Callable[[], object] = lambda: None,
+    on_answered: Callable[[str], object] = lambda run_id: None,
 ) -> None:
     """Run an agent until `stop` is set, or forever.
 
@@ -77,6 +78,8 @@ async def serve_agent(
     when cancelled, it ends at once, and begun runs are delivered again.  So it does at Ctrl-C, and
     returns, so that `asyncio.run` raises no KeyboardInterrupt.
     settings: from the environment by default.  on_ready: called when the inbox is read.
+    on_answered: called with the id of each run whose final reply is on the log, or that has ended
+    without one; the run may be begun again after that call, but not while this process lives.
 
     A run is delivered at least once: when this process is killed, another one, or this one
     restarted, begins the run again.  Raises ManifestRejected, UsageError, BrokerUnavailable.
@@ -92,7 +95,7 @@ async def serve_agent(
                 await client.register(parsed_manifest, wait=math.inf)
             agent_id = parsed_manifest.metadata.name
             async with _open_group(service_settings, agent_id) as group:
-                server = AgentServer(agent_id, client, group, handlers, concurrency)
+                server = AgentServer(agent_id, client, group, handlers, concurrency, on_answered)
                 await server.run(stop, on_ready)
 
 
@@ -128,8 +131,15 @@ class AgentServer:
     """One process of an agent, with its runs."""
 
     def __init__(
-        self, agent_id: str, client: Caller, group: Group, handlers: Handlers, concurrency: int
+        self,
+        agent_id: str,
+        client: Caller,
+        group: Group,
+        handlers: Handlers,
+        concurrency: int,
+        on_answered: Callable[[str], object] = lambda run_id: None,
     ) -> None:
+        self._on_answered = on_answered
         self._key = agent_id.encode()
         self._client, self._group, self._handlers = client, group, handlers
         self._free, self._max_tasks = concurrency, concurrency + MAX_UNACKNOWLEDGED
@@ -216,6 +226,7 @@ class AgentServer:
                 self._free += 1
             self._begin_runs()
             await job.finish(reply)
+            self._on_answered(run_id)
         finally:
             del self._jobs[run_id]
         self._intake.finish(run_id)
