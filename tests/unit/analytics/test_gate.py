@@ -164,6 +164,7 @@ def test_what_writes_is_refused(connection: Any, lake: Path, sql: str) -> None:
     assert digests(lake) == before
 
 
+ALWAYS_REFUSED = ("COPY", "CREATE", "INSERT", "UPDATE", "DELETE", "MERGE", "DROP", "EXPORT")
 wrappings = st.lists(st.sampled_from(BURIED), min_size=1, max_size=3)
 
 
@@ -177,13 +178,16 @@ def test_what_writes_is_refused_however_it_is_wrapped(
     sql = filled(inner, lake)
     for layer in layers:
         sql = layer.format(sql)
-    before = digests(lake)
-    with (
-        open_export(lake, memory_mib=128) as connection,
-        pytest.raises((SqlRefused, SqlInvalid)),
-    ):
-        ask(connection, sql)
-    assert digests(lake) == before
+    before, is_refused = digests(lake), False
+    with open_export(lake, memory_mib=128) as connection:
+        try:
+            ask(connection, sql)
+        except (SqlRefused, SqlInvalid):
+            is_refused = True
+        databases = connection.execute("SELECT count(*) FROM duckdb_databases()").fetchone()
+    # `SELECT (ATTACH 'x')` is a literal of a type ATTACH that nobody has.
+    assert is_refused or not inner.startswith(ALWAYS_REFUSED)
+    assert (digests(lake), databases) == (before, (3,))
 
 
 def test_table_functions_that_change_or_take_addresses_are_refused() -> None:
