@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,11 +11,15 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from streams.access import Role
 from streams.protocols.apc.processor import processor
 from tests.console.browser import Watch
+from tests.console.conftest import PATIENCE_MS
+from tests.console.test_pages import AXE, PAGES
+from tests.console.test_pictures import THEMES
 from tests.processes import wait_for
 from tests.unit.doors.console.site import SignedGateway, token_gateway
 from tests.unit.envelopes import ack, idea
@@ -122,6 +127,29 @@ def test_signing_in_leads_back_to_where_one_was(office: Office, page: Page) -> N
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("Token").wait_for()
     assert page.context.cookies() == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("role", [Role.READER, Role.OPERATOR])
+def test_each_page_is_accessible_to_who_is_signed_in(
+    role: Role, office: Office, browser: Browser
+) -> None:
+    """Check all pages but the live one: this gateway has no stream."""
+    for theme, width in itertools.product(THEMES, (1280, 320)):
+        context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": 900})
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        watch = office.sign_in(page, role)
+        for name in (each for each in PAGES if each != "live"):
+            page.goto(f"{office.url}/console/{name}")
+            page.wait_for_selector(READY, state="attached")
+            expect(page.locator(".principal")).to_be_visible()
+            report = Axe().run(page, options=AXE)
+            assert report.violations_count == 0, f"{name} {theme} {width}: {report.response}"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+            watch.require_clean()
+        context.close()
 
 
 def test_a_refusal_is_followed_by_keyboard_alone(office: Office, page: Page) -> None:

@@ -1,0 +1,97 @@
+"""Tests of pages with more than a browser can hold at once: long lists, graphs of many nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from bench.console_large import make_graph, name_node
+from tests.unit.gateway.bench import GatewayBench
+from tests.unit.gateway.test_connections import serving
+
+pytestmark = pytest.mark.slow
+
+ROWS, PAGE_ROWS, MOST_ROWS = 10_000, 1000, 200
+NODES, DRAWN = 2500, 2000
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with (
+        GatewayBench(tmp_path_factory.mktemp("large")) as bench,
+        serving(100, bench.app) as port,
+    ):
+        yield f"http://127.0.0.1:{port}"
+
+
+def make_verdict(number: int) -> dict[str, Any]:
+    return {
+        "at": "2026-01-01T00:00:00.000Z",
+        "protocol": "apc",
+        "topic": "apc.packets",
+        "verdict": "rejected",
+        "rule": "phase_type",
+        "message": f"refusal {number}",
+        "fault": "sender",
+        "node": f"apc:packet:{number}",
+        "title": f"IDEA {number}",
+        "agent": "builder-1",
+        "principal": None,
+        "cause": f"apc.packets/0/{number}",
+        "fact": f"apc.events/0/{number}",
+    }
+
+
+def answer_verdicts(route: Route) -> None:
+    """Answer a page of the list in place of the gateway."""
+    cursor = parse_qs(urlsplit(route.request.url).query).get("cursor", ["0"])
+    start = int(cursor[0])
+    end = start + PAGE_ROWS
+    items = [make_verdict(number) for number in range(start, end)]
+    route.fulfill(json={"items": items, "next": str(end) if end < ROWS else None})
+
+
+def test_a_list_of_ten_thousand_rows_draws_those_in_view(url: str, page: Page) -> None:
+    """Scroll to the last row; no page of the list is missing, and few rows are drawn at once."""
+    page.route("**/v1/verdicts?*", answer_verdicts)
+    page.route("**/v1/verdicts", answer_verdicts)
+    page.goto(f"{url}/console/verdicts")
+    scroller = page.locator("section.scroller")
+    for number in range(PAGE_ROWS, ROWS + 1, PAGE_ROWS):
+        expect(page.locator(".count")).to_contain_text(f"{number:,} rows")
+        assert 0 < page.locator("[data-row]").count() <= MOST_ROWS
+        scroller.evaluate("each => { each.scrollTop = each.scrollHeight; }")
+    last = page.locator(f"[data-row][aria-rowindex='{ROWS + 1}']")
+    expect(last).to_contain_text(f"refusal {ROWS - 1}")
+    expect(scroller.locator("table")).to_have_attribute("aria-rowcount", str(ROWS + 1))
+    assert page.locator("[data-row]").count() <= MOST_ROWS
+
+
+def test_a_graph_above_its_bound_says_what_it_leaves_out(url: str, page: Page) -> None:
+    """Require only nodes in view in the document, without labels where they would be too small."""
+    body = json.dumps(make_graph(NODES))
+    page.route(
+        "**/v1/lineage/graph?*",
+        lambda route: route.fulfill(content_type="application/json", body=body),
+    )
+    page.goto(f"{url}/console/lineage?node={name_node(0)}")
+    graph = page.locator("[data-graph]")
+    expect(graph).to_have_attribute("data-nodes", str(NODES))
+    expect(graph).to_have_attribute("data-drawn", str(DRAWN))
+    expect(page.locator("main")).to_contain_text("2,000 of 2,500 are drawn; the table has all.")
+    graph.focus()
+    page.keyboard.press("0")
+    expect(graph.locator("[data-node] text")).to_have_count(0)
+    for _ in range(12):
+        page.keyboard.press("+")
+    expect(graph.locator("[data-node] text").first).to_be_attached()
+    assert 0 < graph.locator("[data-node]").count() < DRAWN / 10
+    page.get_by_role("tab", name="Table").click()
+    expect(page.locator("section.scroller table")).to_have_attribute(
+        "aria-rowcount", str(len(make_graph(NODES)["items"]) + 1)
+    )
