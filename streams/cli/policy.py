@@ -90,7 +90,7 @@ def _render_check(answer: dict[str, Any], page: text.Page) -> None:
 @text.options
 @click.pass_context
 def diff(ctx: click.Context, before: str, after: str) -> None:
-    """Show the members that two policies have with different values.
+    """Show the members that two policies have with different values, and the rules they bear on.
 
     A and B are files, `default`, or `bootstrap`: what this environment says.  Exits with 1 if
     they differ.
@@ -102,8 +102,8 @@ def diff(ctx: click.Context, before: str, after: str) -> None:
     from streams.policy import diff as compare
 
     rows = [
-        {"path": path, "from": _plain(old), "to": _plain(new)}
-        for path, old, new in compare(_policy_of(before), _policy_of(after))
+        {"path": path, "from": _plain(old), "to": _plain(new), "rules": list(rules)}
+        for path, old, new, rules in compare(_policy_of(before), _policy_of(after))
     ]
     text.show({"items": rows}, _render_diff)
     if rows:
@@ -131,10 +131,15 @@ def _plain(value: Any) -> Any:
 
 def _render_diff(body: dict[str, Any], page: text.Page) -> None:
     rows = [
-        (page.plain(row["path"]), page.plain(row["from"]), page.plain(row["to"]))
+        (
+            page.plain(row["path"]),
+            page.plain(row["from"]),
+            page.plain(row["to"]),
+            page.plain(", ".join(row["rules"])),
+        )
         for row in body["items"]
     ]
-    page.table(("path", "from", "to"), rows)
+    page.table(("path", "from", "to", "rules"), rows)
 
 
 @command.command("show")

@@ -78,11 +78,15 @@ class PolicyFile:
 
 
 class Change(NamedTuple):
-    """A member that two policies have with different values; None is its default."""
+    """A member that two policies have with different values; None is its default.
+
+    rules: the codes of the rules that it bears on.
+    """
 
     path: str
     before: Any
     after: Any
+    rules: tuple[str, ...]
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -110,8 +114,13 @@ def default_policy() -> Policy:
 def diff(before: Policy, after: Policy) -> list[Change]:
     """Return the members that differ, by path."""
     paths = sorted(before.values.keys() | after.values.keys())
-    changes = (Change(p, _in_force(before, p), _in_force(after, p)) for p in paths)
+    changes = (Change(p, _in_force(before, p), _in_force(after, p), _rules(p)) for p in paths)
     return [change for change in changes if change.before != change.after]
+
+
+def _rules(path: str) -> tuple[str, ...]:
+    """Return the rules of a member; the tables of a file have those of the member that names it."""
+    return (MEMBERS.get(path) or MEMBERS[f"{path}_file"]).declaration.rules
 
 
 def _in_force(policy: Policy, path: str) -> Any:

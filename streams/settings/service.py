@@ -40,8 +40,18 @@ def setting(env: str, default: Any, meaning: str, kind: str = "text", **options:
     return field(default=default, repr=visible, metadata={"declaration": declaration})
 
 
-def number(env: str, default: int, meaning: str, low: int, high: int, work: bool = False) -> Any:
-    return setting(env, default, meaning, "whole number", low=low, high=high, work=work)
+def number(
+    env: str,
+    default: int,
+    meaning: str,
+    low: int,
+    high: int,
+    work: bool = False,
+    rules: tuple[str, ...] = (),
+) -> Any:
+    return setting(
+        env, default, meaning, "whole number", low=low, high=high, work=work, rules=rules
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,7 @@ class Declaration(NamedTuple):
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
     work: visible to processors.  format: the constraint on a text.
     retention_of: the topic whose retention in hours it gives.
+    rules: the codes of the rules that it bears on, which some of its values name and others do not.
     """
 
     env: str
@@ -45,6 +46,7 @@ class Declaration(NamedTuple):
     work: bool = False
     format: Format | None = None
     retention_of: str | None = None
+    rules: tuple[str, ...] = ()
 
 
 def check_names(candidates: Iterable[str], names: Mapping[str, object]) -> None:

@@ -20,6 +20,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -85,22 +86,41 @@ def _read(folder: Path, is_own: bool) -> Iterator[tuple[str, Json]]:
 @cache
 def rule_examples(protocol: str) -> Mapping[tuple[str | None, str], RuleExample]:
     """Play the examples of a protocol, and return them by group (None for any) and rule."""
-    path = CASES / protocol / "rules.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    cases = [json.loads(line) for line in lines if line.strip()]
     with ExitStack() as stack:
         player = _Player(protocol, stack)
-        return {(case.get("group"), case["rule"]): _example(player, case) for case in cases}
+        return {
+            (case.get("group"), case["rule"]): _example(player, case) for case in cases(protocol)
+        }
+
+
+@cache
+def cases(protocol: str) -> Sequence[Json]:
+    """Return the lines of a protocol's examples."""
+    path = CASES / protocol / "rules.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def play_case(protocol: str, case: Json, changes: Mapping[str, Any]) -> list[Json]:
+    """Play one example, not an unreachable one, and return what it writes.
+
+    changes: fields of the settings that differ from those of the example.
+    """
+    with ExitStack() as stack:
+        return _play(_Player(protocol, stack), case, changes)
+
+
+def _play(player: _Player, case: Json, changes: Mapping[str, Any]) -> list[Json]:
+    settings = replace(Settings(partitions=1).assign(case.get("settings", {})), **changes)
+    if "scenario" in case:
+        return player.play_file(case["scenario"], settings)
+    return player.play(player.lines(case["steps"]), settings)
 
 
 def _example(player: _Player, case: Json) -> RuleExample:
     if "unreachable" in case:
         return RuleExample(case["unreachable"], None)
-    settings = Settings(partitions=1).assign(case.get("settings", {}))
-    if "scenario" in case:
-        outputs = player.play_file(case["scenario"], settings)
-    else:
-        outputs = player.play(player.lines(case["steps"]), settings)
+    outputs = _play(player, case, {})
     named = [(output, reply) for output in outputs for reply in _replies(output, case["rule"])]
     if not named:
         raise ValueError(f"the example of {case['rule']} does not get it")
@@ -146,22 +166,22 @@ def _words(case: Json) -> str:
 
 def _replies(output: Json, rule: str) -> Iterator[Reply]:
     """Yield what an output says under the name of the rule."""
-    for value in _naming(output, rule):
+    for value in objects_naming(output, rule):
         path, message = value.get("path"), value.get("message") or value.get("detail")
         yield Reply(
             path if isinstance(path, str) else "", message if isinstance(message, str) else ""
         )
 
 
-def _naming(value: Any, rule: str) -> Iterator[Json]:
+def objects_naming(value: Any, rule: str) -> Iterator[Json]:
     """Yield the objects in an output that name the rule, the inner ones first."""
     if isinstance(value, list):
         for item in value:
-            yield from _naming(item, rule)
+            yield from objects_naming(item, rule)
     if not isinstance(value, dict):
         return
     for member in value.values():
-        yield from _naming(member, rule)
+        yield from objects_naming(member, rule)
     lists = (value.get(name) or () for name in _LISTS)
     if rule in (value.get("rule"), value.get("code")) or any(rule in each for each in lists):
         yield value
@@ -169,7 +189,7 @@ def _naming(value: Any, rule: str) -> Iterator[Json]:
 
 def _without_message(output: Json, rule: str) -> str:
     """Return the verdict and the figures of a fact, or else its topic."""
-    value = list(_naming(output, rule))[-1]
+    value = list(objects_naming(output, rule))[-1]
     verdict, figures = value.get("verdict"), value.get("figures")
     parts = [verdict] if isinstance(verdict, str) else []
     parts += [code(json.dumps(figures, ensure_ascii=False))] if figures else []

@@ -23,6 +23,7 @@ def phase_types(phase: str, types: str) -> Any:
         "set of words",
         choices=PHASE_TYPES,
         work=True,
+        rules=("phase_type",),
     )
 
 
@@ -48,6 +49,7 @@ class ApcSettings(ServiceSettings):
         1,
         1 << 24,
         True,
+        rules=("packet_too_large",),
     )
     apc_require_anti_drift: bool = setting(
         "APC_REQUIRE_ANTI_DRIFT",
@@ -55,9 +57,16 @@ class ApcSettings(ServiceSettings):
         "reject APC packets that lack required anti-drift checks",
         "true or false",
         work=True,
+        rules=("drift_check_missing",),
     )
     apc_decay_min_samples: int = number(
-        "APC_DECAY_MIN_SAMPLES", 5, "transfers before a protocol can decay", 1, 1_000_000, True
+        "APC_DECAY_MIN_SAMPLES",
+        5,
+        "transfers before a protocol can decay",
+        1,
+        1_000_000,
+        True,
+        rules=("protocol_decayed",),
     )
     apc_decay_min_score: Decimal = setting(
         "APC_DECAY_MIN_SCORE",
@@ -66,6 +75,7 @@ class ApcSettings(ServiceSettings):
         "decimal",
         high=1,
         work=True,
+        rules=("protocol_decayed",),
     )
     apc_decay_max_drift: Decimal = setting(
         "APC_DECAY_MAX_DRIFT",
@@ -74,6 +84,7 @@ class ApcSettings(ServiceSettings):
         "decimal",
         high=1,
         work=True,
+        rules=("protocol_decayed",),
     )
     apc_decay_mode: str = setting(
         "APC_DECAY_MODE",
@@ -82,6 +93,7 @@ class ApcSettings(ServiceSettings):
         " never",
         choices=DECAY_MODES,
         work=True,
+        rules=("protocol_decayed",),
     )
     apc_decay_late_from: int = number(
         "APC_DECAY_LATE_FROM",
@@ -90,6 +102,7 @@ class ApcSettings(ServiceSettings):
         0,
         1_000_000_000,
         True,
+        rules=("protocol_decayed",),
     )
     apc_gate_min_samples: int = number(
         "APC_GATE_MIN_SAMPLES",
@@ -118,9 +131,16 @@ class ApcSettings(ServiceSettings):
         low=1,
         high=10,
         work=True,
+        rules=("phase_guard_score",),
     )
     apc_transfer_convergence_top_k: int = number(
-        "APC_TRANSFER_CONVERGENCE_TOP_K", 2, "largest top_k in phase CONVERGENCE", 1, 10, True
+        "APC_TRANSFER_CONVERGENCE_TOP_K",
+        2,
+        "largest top_k in phase CONVERGENCE",
+        1,
+        10,
+        True,
+        rules=("phase_guard_top_k",),
     )
     apc_transfer_promotion_modes: str = setting(
         "APC_TRANSFER_PROMOTION_MODES",
@@ -129,6 +149,7 @@ class ApcSettings(ServiceSettings):
         "set of words",
         choices=get_args(TransferMode),
         work=True,
+        rules=("phase_guard_mode",),
     )
     apc_gates_rtf: Decimal = gate_bound("rtf", "least", "1.0")
     apc_gates_stability: Decimal = gate_bound("stability", "least", "0.9")

@@ -37,6 +37,7 @@ class AsapSettings(ServiceSettings):
         "whether recipients must have a manifest: as soon as any agent has one, always, or never",
         choices=RECIPIENT_CHECK,
         work=True,
+        rules=("agent_not_found",),
     )
     asap_skill_check: bool = setting(
         "ASAP_SKILL_CHECK",
@@ -44,6 +45,7 @@ class AsapSettings(ServiceSettings):
         "reject tasks for a skill that the worker's manifest does not list, if it lists any",
         "true or false",
         work=True,
+        rules=("skill_not_found",),
     )
     asap_timeout_seconds: int = number(
         "ASAP_TIMEOUT_SECONDS",
@@ -52,6 +54,7 @@ class AsapSettings(ServiceSettings):
         1,
         31_536_000,
         True,
+        rules=("task_timeout",),
     )
     asap_call_timeout_seconds: int = number(
         "ASAP_CALL_TIMEOUT_SECONDS",
@@ -60,12 +63,25 @@ class AsapSettings(ServiceSettings):
         1,
         31_536_000,
         True,
+        rules=("call_timeout",),
     )
     asap_max_depth: int = number(
-        "ASAP_MAX_DEPTH", 10, "largest depth of a sub-task below its root task", 0, 1_000_000, True
+        "ASAP_MAX_DEPTH",
+        10,
+        "largest depth of a sub-task below its root task",
+        0,
+        1_000_000,
+        True,
+        rules=("depth_exceeded",),
     )
     asap_idempotency_hours: int = number(
-        "ASAP_IDEMPOTENCY_HOURS", 24, "hours an idempotency key stays valid", 1, 87_600, True
+        "ASAP_IDEMPOTENCY_HOURS",
+        24,
+        "hours an idempotency key stays valid",
+        1,
+        87_600,
+        True,
+        rules=("same_idempotency_key",),
     )
     asap_dedupe_hours: int = number(
         "ASAP_DEDUPE_HOURS",
@@ -74,6 +90,7 @@ class AsapSettings(ServiceSettings):
         1,
         87_600,
         True,
+        rules=("same_envelope",),
     )
     asap_max_retention_hours: int = number(
         "ASAP_MAX_RETENTION_HOURS",
@@ -82,6 +99,7 @@ class AsapSettings(ServiceSettings):
         1,
         87_600,
         True,
+        rules=("bad_config",),
     )
     asap_max_envelope_bytes: int = number(
         "ASAP_MAX_ENVELOPE_BYTES",
@@ -90,6 +108,7 @@ class AsapSettings(ServiceSettings):
         1,
         1_000_000,
         True,
+        rules=("envelope_too_large",),
     )
     asap_verdict_timeout_ms: int = number(
         "ASAP_VERDICT_TIMEOUT_MS",

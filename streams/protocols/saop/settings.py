@@ -33,9 +33,16 @@ class SaopSettings(ServiceSettings):
         1,
         10_000,
         True,
+        rules=("turn_late",),
     )
     saop_hold_s: int = number(
-        "SAOP_HOLD_S", 60, "seconds a turn is buffered before the gap is given up", 1, 86_400, True
+        "SAOP_HOLD_S",
+        60,
+        "seconds a turn is buffered before the gap is given up",
+        1,
+        86_400,
+        True,
+        rules=("turn_late",),
     )
     saop_max_ahead: int = number(
         "SAOP_MAX_AHEAD",
@@ -44,6 +51,7 @@ class SaopSettings(ServiceSettings):
         1,
         1_000_000,
         True,
+        rules=("turn_too_far",),
     )
     saop_confidence_window: int = number(
         "SAOP_CONFIDENCE_WINDOW",
@@ -52,6 +60,7 @@ class SaopSettings(ServiceSettings):
         2,
         1000,
         True,
+        rules=("confidence_slope",),
     )
     saop_confidence_slope: Decimal = setting(
         "SAOP_CONFIDENCE_SLOPE",
@@ -61,6 +70,7 @@ class SaopSettings(ServiceSettings):
         low=-1,
         high=1,
         work=True,
+        rules=("confidence_slope",),
     )
     saop_confidence_ceiling: Decimal = setting(
         "SAOP_CONFIDENCE_CEILING",
@@ -69,6 +79,7 @@ class SaopSettings(ServiceSettings):
         "decimal",
         high=1,
         work=True,
+        rules=("confidence_slope",),
     )
     saop_confidence_declines: int = number(
         "SAOP_CONFIDENCE_DECLINES",
@@ -77,6 +88,7 @@ class SaopSettings(ServiceSettings):
         1,
         1000,
         True,
+        rules=("confidence_drop",),
     )
     saop_confidence_drop: Decimal = setting(
         "SAOP_CONFIDENCE_DROP",
@@ -85,6 +97,7 @@ class SaopSettings(ServiceSettings):
         "decimal",
         high=1,
         work=True,
+        rules=("confidence_drop",),
     )
     saop_repeats: int = number(
         "SAOP_REPEATS",
@@ -93,9 +106,16 @@ class SaopSettings(ServiceSettings):
         2,
         1000,
         True,
+        rules=("observation_repeated",),
     )
     saop_failures: int = number(
-        "SAOP_FAILURES", 5, "failures after which a task is escalated", 1, 1_000_000, True
+        "SAOP_FAILURES",
+        5,
+        "failures after which a task is escalated",
+        1,
+        1_000_000,
+        True,
+        rules=("failures_reached",),
     )
     saop_rewind_lapse_s: int = number(
         "SAOP_REWIND_LAPSE_S",
@@ -104,6 +124,7 @@ class SaopSettings(ServiceSettings):
         1,
         86_400,
         True,
+        rules=("lapsed", "rewind_lapsed"),
     )
     rtes_profile: str = setting(
         "RTES_PROFILE",
@@ -111,6 +132,7 @@ class SaopSettings(ServiceSettings):
         "task profile of tasks that match no prefix of HEADRACE_RTES_PROFILES",
         choices=TASK_PROFILES,
         work=True,
+        rules=("edge", "open_profile", "illegal_transition", "rewind_required"),
     )
     rtes_profiles: str = setting(
         "RTES_PROFILES",
@@ -118,12 +140,25 @@ class SaopSettings(ServiceSettings):
         "task profile by prefix of the task id: prefix=profile,…",
         format=_PREFIXES,
         work=True,
+        rules=("edge", "open_profile", "illegal_transition", "rewind_required"),
     )
     rtes_dedupe_ids: int = number(
-        "RTES_DEDUPE_IDS", 10_000, "event ids remembered per session", 1, 10_000_000, True
+        "RTES_DEDUPE_IDS",
+        10_000,
+        "event ids remembered per session",
+        1,
+        10_000_000,
+        True,
+        rules=("event_duplicate",),
     )
     rtes_dedupe_s: int = number(
-        "RTES_DEDUPE_S", 86_400, "seconds for which event ids are remembered", 1, 315_360_000, True
+        "RTES_DEDUPE_S",
+        86_400,
+        "seconds for which event ids are remembered",
+        1,
+        315_360_000,
+        True,
+        rules=("event_duplicate",),
     )
     rtes_heartbeat_s: int = number(
         "RTES_HEARTBEAT_S",

@@ -22,6 +22,7 @@ class SapSettings(ServiceSettings):
         "constitution file (principles, constraints, essence, denylist); if unset, the built-in",
         "path",
         work=True,
+        rules=("alignment_refused", "precheck_refused", "precheck_escalated"),
     )
     sap_authorization: Path | None = setting(
         "SAP_AUTHORIZATION",
@@ -29,6 +30,7 @@ class SapSettings(ServiceSettings):
         "file of the issuers and the capabilities each may use; if unset, every issuer may use all",
         "path",
         work=True,
+        rules=("unauthorized", "forbidden"),
     )
     sap_rate: Decimal = setting(
         "SAP_RATE",
@@ -37,6 +39,7 @@ class SapSettings(ServiceSettings):
         "decimal",
         high=1_000_000,
         work=True,
+        rules=("rate_limited",),
     )
     sap_burst: Decimal | None = setting(
         "SAP_BURST",
@@ -45,6 +48,7 @@ class SapSettings(ServiceSettings):
         "decimal",
         high=1_000_000_000,
         work=True,
+        rules=("rate_limited",),
     )
     sap_past_deadline: str = setting(
         "SAP_PAST_DEADLINE",
@@ -52,6 +56,7 @@ class SapSettings(ServiceSettings):
         "what happens to a task that is sent after its deadline",
         choices=PAST_DEADLINE,
         work=True,
+        rules=("deadline_already_past", "deadline_passed"),
     )
     sap_single_flight: bool = setting(
         "SAP_SINGLE_FLIGHT",
@@ -59,6 +64,7 @@ class SapSettings(ServiceSettings):
         "let one task compute an answer that several tasks need at the same time",
         "true or false",
         work=True,
+        rules=("not_dispatched",),
     )
     sap_flight_wait_s: int = number(
         "SAP_FLIGHT_WAIT_S",
@@ -67,6 +73,7 @@ class SapSettings(ServiceSettings):
         0,
         86_400,
         True,
+        rules=("not_dispatched",),
     )
     sap_flight_lease_s: int = number(
         "SAP_FLIGHT_LEASE_S",
@@ -83,6 +90,7 @@ class SapSettings(ServiceSettings):
         0,
         100_000,
         True,
+        rules=("not_dispatched",),
     )
     sap_cache_scan: int = number(
         "SAP_CACHE_SCAN",
@@ -105,6 +113,7 @@ class SapSettings(ServiceSettings):
         "accept results only from the agent that reported first",
         "true or false",
         work=True,
+        rules=("producer_mismatch",),
     )
     sap_learning: str = setting(
         "SAP_LEARNING",

@@ -27,6 +27,7 @@ class SummitSettings(ServiceSettings):
         1,
         604_800,
         True,
+        rules=("run.timeout",),
     )
     summit_batch_max: int = number(
         "SUMMIT_BATCH_MAX",
@@ -62,6 +63,7 @@ class SummitSettings(ServiceSettings):
         1,
         1_000_000,
         True,
+        rules=("tree.full", "budget.tree_size"),
     )
     summit_judge_gate: bool = setting(
         "SUMMIT_JUDGE_GATE",

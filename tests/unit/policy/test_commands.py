@@ -49,10 +49,10 @@ def test_diff_exits_with_1_where_policies_differ(
     path = str(policy_file(tmp_path, "[apc.decay]\nmin_score = 0.4\n[sap]\nrate = 6\n"))
     rows = json.loads(run("diff", "default", path, "--json", code=1))["items"]
     assert rows == [
-        {"path": "apc.decay.min_score", "from": 0.35, "to": 0.4},
-        {"path": "sap.rate", "from": 0, "to": 6},
+        {"path": "apc.decay.min_score", "from": 0.35, "to": 0.4, "rules": ["protocol_decayed"]},
+        {"path": "sap.rate", "from": 0, "to": 6, "rules": ["rate_limited"]},
     ]
-    assert "apc.decay.min_score" in run("diff", path, "default", "--text", code=1)
+    assert "protocol_decayed" in run("diff", path, "default", "--text", code=1)
     monkeypatch.setenv("HEADRACE_POLICY", path)
     assert json.loads(run("diff", "bootstrap", path, "--json")) == {"items": []}
 

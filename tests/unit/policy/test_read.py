@@ -9,6 +9,7 @@ import pytest
 
 from streams.errors import InvalidInput, SettingsError
 from streams.policy import default_policy, diff, load, policy_of, read
+from streams.policy.bundle import Change
 from streams.policy.read import MAX_BYTES, file_problems
 from streams.settings import Settings
 from tests.unit.policy.files import HEAD, policy_file
@@ -186,9 +187,10 @@ def test_pairs_in_variables_are_tables_in_the_policy() -> None:
     ]
 
 
-def test_a_difference_names_both_values() -> None:
+def test_a_difference_names_both_values_and_the_rules() -> None:
     changed = policy_of(Settings.load({"HEADRACE_SAOP_REPEATS": "4"}))
-    assert diff(default_policy(), changed) == [("saop.repeats", 3, 4)]
+    change = Change("saop.repeats", 3, 4, ("observation_repeated",))
+    assert diff(default_policy(), changed) == [change]
     assert diff(changed, changed) == []
 
 
