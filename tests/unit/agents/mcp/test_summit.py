@@ -18,6 +18,7 @@ from streams.agents.mcp import pins as pins_module
 from streams.agents.mcp.journal import CallJournal
 from streams.agents.mcp.pins import Pins, pins_of
 from streams.agents.mcp.summit import SummitBridge
+from streams.doors.mcp import foreign_http
 from streams.doors.mcp.foreign_calls import MAX_RESULT_BYTES, CallFailed, tool_output
 from streams.doors.mcp.foreign_manifest import manifest_of
 from streams.summit.errors import AgentError
@@ -189,6 +190,27 @@ def test_a_result_that_is_no_ijson_is_refused(value: Any) -> None:
     with pytest.raises(CallFailed) as caught:
         tool_output(result)
     assert caught.value.failure.reason == "mcp_not_ijson"
+
+
+def test_a_response_is_read_up_to_a_bound_and_the_next_one_too(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_http, "MOST_BYTES", 50_000)
+
+    async def answer(ctx: Any, params: Any) -> types.CallToolResult:
+        return text_result("x" * params.arguments["size"])
+
+    async def story(bridge: SummitBridge) -> tuple[AgentError, AgentResult]:
+        function = bridge.tools(["pay"])["pay"]
+        with pytest.raises(AgentError) as caught:
+            await function({"size": 60_000}, run_of("run-1"))
+        for number in range(3):
+            result = await function({"size": 30_000}, run_of(f"run-2-{number}"))
+        return caught.value, result
+
+    error, result = bridged(CountingServer(answer), path, story)
+    assert "50000 bytes" in str(error)
+    assert len(result.output["content"][0]["text"]) == 30_000
 
 
 def test_a_call_ends_with_the_time_of_its_run(path: Path) -> None:
