@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, get_args
+from typing import Any
 
-from schemas.apc.vocabulary import PacketType, TransferMode
 from streams.settings.service import ServiceSettings, number, setting
 
 DECAY_MODES = ("late", "always", "flag")
 ALWAYS_ALLOWED = ("SIGNAL", "HEARTBEAT", "ACK", "NACK")
 """Types that every phase allows, whatever the settings say."""
-PHASE_TYPES = tuple(name for name in get_args(PacketType) if name not in ALWAYS_ALLOWED)
+PHASE_TYPES = (
+    "TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TRANSFER", "ARBITRATION", "DECISION",
+    "RETRACTION", "ERROR",
+)  # fmt: skip
+TRANSFER_MODES = ("WINNER_TO_LOSERS", "CROSS_USE_CASE", "COMMONS_SEED", "SELECTIVE_IMPORT")
+"""As the vocabulary of the schemas has them, which a command that only reads does not load."""
 
 
 def phase_types(phase: str, types: str) -> Any:
@@ -147,7 +151,7 @@ class ApcSettings(ServiceSettings):
         "WINNER_TO_LOSERS,COMMONS_SEED",
         "modes of a transfer in phase PROMOTION",
         "set of words",
-        choices=get_args(TransferMode),
+        choices=TRANSFER_MODES,
         work=True,
         rules=("phase_guard_mode",),
     )

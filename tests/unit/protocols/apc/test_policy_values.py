@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
-from schemas.apc.vocabulary import PacketType, RunPhase
+from schemas.apc.vocabulary import PacketType, RunPhase, TransferMode
 from streams.protocols.apc.policy_values import GATES, ApcPolicy
-from streams.protocols.apc.settings import ALWAYS_ALLOWED, PHASE_TYPES
+from streams.protocols.apc.settings import ALWAYS_ALLOWED, PHASE_TYPES, TRANSFER_MODES
 from streams.replay.violations import ViolationKind
 from streams.settings import Settings
 from tests.unit.protocols.apc.processor.packets import (
@@ -101,7 +101,13 @@ def test_a_phase_allows_the_types_of_the_policy_and_those_that_all_allow(phase: 
         assert others == {other: DEFAULTS.phases[other] for other in others}
     empty = ApcPolicy.of({**Settings().as_work(), f"APC_PHASES_{phase}": ""})
     assert empty.phases[phase] == set(ALWAYS_ALLOWED)
-    assert {*PHASE_TYPES, *ALWAYS_ALLOWED} == set(get_args(PacketType))
+
+
+def test_the_words_of_the_settings_are_those_of_the_vocabulary() -> None:
+    types = get_args(PacketType)
+    assert tuple(name for name in types if name not in ALWAYS_ALLOWED) == PHASE_TYPES
+    assert set(ALWAYS_ALLOWED) <= set(types)
+    assert get_args(TransferMode) == TRANSFER_MODES
 
 
 def test_the_values_are_made_once_for_equal_settings() -> None:
