@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.slow
 
 ROWS, PAGE_ROWS, MOST_ROWS = 10_000, 1000, 200
 NODES, DRAWN = 2500, 2000
+VERDICTS = re.compile(r"/v1/verdicts(\?|$)")
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +50,18 @@ def make_verdict(number: int) -> dict[str, Any]:
 
 
 def answer_verdicts(route: Route) -> None:
-    """Answer a page of the list in place of the gateway."""
+    """Answer a page of the list in place of the gateway, always the same with the same tag."""
     cursor = parse_qs(urlsplit(route.request.url).query).get("cursor", ["0"])
     start = int(cursor[0])
     end = start + PAGE_ROWS
     items = [make_verdict(number) for number in range(start, end)]
-    route.fulfill(json={"items": items, "next": str(end) if end < ROWS else None})
+    page = {"items": items, "next": str(end) if end < ROWS else None}
+    route.fulfill(json=page, headers={"etag": f'W/"{start}"'})
 
 
 def test_a_list_of_ten_thousand_rows_draws_those_in_view(url: str, page: Page) -> None:
     """Scroll to the last row; no page of the list is missing, and few rows are drawn at once."""
-    page.route("**/v1/verdicts?*", answer_verdicts)
-    page.route("**/v1/verdicts", answer_verdicts)
+    page.route(VERDICTS, answer_verdicts)
     page.goto(f"{url}/console/verdicts")
     scroller = page.locator("section.scroller")
     for number in range(PAGE_ROWS, ROWS + 1, PAGE_ROWS):
@@ -70,6 +72,24 @@ def test_a_list_of_ten_thousand_rows_draws_those_in_view(url: str, page: Page) -
     expect(last).to_contain_text(f"refusal {ROWS - 1}")
     expect(scroller.locator("table")).to_have_attribute("aria-rowcount", str(ROWS + 1))
     assert page.locator("[data-row]").count() <= MOST_ROWS
+
+
+def test_a_page_of_a_list_that_fails_is_asked_for_again(url: str, page: Page) -> None:
+    failed: list[str] = []
+
+    def answer(route: Route) -> None:
+        if "cursor=2000" in route.request.url and not failed:
+            failed.append(route.request.url)
+            route.abort()
+        else:
+            answer_verdicts(route)
+
+    page.route(VERDICTS, answer)
+    page.goto(f"{url}/console/verdicts")
+    for count in ("1,000", "2,000", "3,000"):
+        expect(page.locator(".count")).to_contain_text(f"{count} rows")
+        page.locator("section.scroller").evaluate("each => { each.scrollTop = each.scrollHeight; }")
+    assert failed
 
 
 def test_a_graph_above_its_bound_says_what_it_leaves_out(url: str, page: Page) -> None:

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Answer } from "../api/client";
+import { INTERVAL_MS } from "../api/poll";
 import { useApi } from "../api/use_api";
 import { announce } from "../state/announce";
 import { routeParameters, useUrl, writeQuery } from "../state/url";
@@ -45,6 +46,7 @@ function useList<T>(spec: ListSpec<T>, query: Record<string, string>) {
   const key = `${spec.path}${writeQuery(query)}`;
   const first = useApi(key, (signal) => spec.load(query, signal));
   const [later, setLater] = useState<{ key: string; rows: readonly T[]; next: string | null }>();
+  const [failures, setFailures] = useState(0);
   const loading = useRef(false);
   const current = later?.key === key ? later : undefined;
   const next = current ? current.next : (first.data?.next ?? null);
@@ -52,16 +54,16 @@ function useList<T>(spec: ListSpec<T>, query: Record<string, string>) {
   const onEnd = useCallback(async (): Promise<void> => {
     if (next === null || loading.current || items === undefined) return;
     loading.current = true;
-    try {
-      const page = await spec.load({ ...query, cursor: next });
-      if (page.data) {
-        const rows = mergeRows(current?.rows ?? items, page.data.items, spec.rowKey);
-        setLater({ key, rows, next: page.data.next });
-      }
-    } finally {
-      loading.current = false;
+    const page = await spec.load({ ...query, cursor: next }).catch(() => undefined);
+    loading.current = false;
+    if (page?.data) {
+      const rows = mergeRows(current?.rows ?? items, page.data.items, spec.rowKey);
+      setLater({ key, rows, next: page.data.next });
+    } else {
+      // Who waits at the end asks again, as `onEnd` is another function then.
+      window.setTimeout(() => setFailures((each) => each + 1), INTERVAL_MS);
     }
-  }, [next, items, current, key, spec, query]);
+  }, [next, items, current, key, spec, query, failures]);
   const rows = useMemo(
     () => mergeRows(items ?? [], current?.rows ?? [], spec.rowKey),
     [items, current, spec],
