@@ -114,6 +114,8 @@ class AsapBridge:
             work = None
             if (call := self._call_in(record)) is not None:
                 await self._slots.acquire()
+                if self._stop.is_set():
+                    return
                 work = group.create_task(self._answer(client, call, record))
             self._progress.add(record.cursor, work)
 
