@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams.analytics.reference import describe
 from streams.analytics.views import COLUMNS, MACROS, VIEWS, macros
 from streams.docs.markdown import code, grid
 
@@ -18,6 +17,8 @@ _LONG = 40
 
 
 def analytics_page() -> str:
+    from streams.analytics.reference import describe  # needs the extra `analytics`
+
     columns = describe([*VIEWS, *_CALLS.values()])
     views = "\n".join(
         f"## `{name}`\n\nOne row for each {about}.\n\n{_columns(columns[name])}"

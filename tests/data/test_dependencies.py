@@ -21,11 +21,14 @@ NOT_IMPORTED = {
 }
 EXTRA_MODULES = {
     "analytics": {
-        f"streams/analytics/{name}.py"
-        for name in (
-            *("__init__", "columns", "connection", "export", "folder", "formats", "gate"),
-            *("parquet_files", "query", "reference", "rows"),
-        )
+        "streams/cli/sql_session.py",
+        *(
+            f"streams/analytics/{name}.py"
+            for name in (
+                *("__init__", "columns", "connection", "export", "folder", "formats", "gate"),
+                *("parquet_files", "query", "reference", "refreshing", "rows"),
+            )
+        ),
     },
     "container": {"streams/ops/broker/container.py"},
     "watch": {"streams/cli/watch/app.py", "streams/cli/watch/widgets.py"},

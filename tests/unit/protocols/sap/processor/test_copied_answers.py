@@ -204,14 +204,17 @@ def _line(topic: str, at_ms: int, value: Json) -> str:
 
 
 def _contents(lines: list[str], cache_copy: bool) -> tuple[list[Json], list[Json], Json]:
-    """Return the outcomes without their causes, the versions stored, and the last state of each
-    task.
+    """Return the outcomes, the versions stored, and the last state of each task.
+
+    Without causes, which are other positions where fewer records are written, and without the
+    hashes of records that name them.
     """
     named = Settings(partitions=1, sap_cache_copy=cache_copy)
     records = [one for one in play(lines, named, sap_processors) if "topic" in one]
     outcomes = []
     for outcome in (one["value"] for one in records if one["topic"] == "sap.outcomes"):
         outcome["meta"]["headrace"].pop("cause")
+        outcome["meta"]["headrace"].get("cacheRecord", {}).pop("recordSha256", None)
         outcomes.append(outcome)
     versions = [
         {name: one["value"][name] for name in ("cacheKey", "version", "taskId", "output")}
