@@ -188,7 +188,7 @@ class ForeignSession:
         requests = watch.requests
         try:
             async with asyncio.timeout(timeout_s):
-                return await request(connection.client)
+                result = await request(connection.client)
         except TimeoutError as exc:
             message = f"The server did not answer within {timeout_s:g} s."
             raise CallFailed(Failure.MCP_TIMEOUT, message) from exc
@@ -203,6 +203,9 @@ class ForeignSession:
         except Exception as exc:  # of the transport
             watch.close()
             _raise_unreachable(exc)
+        if watch.requests > requests and getattr(result, "is_error", False):
+            raise_input_required()
+        return result
 
     async def _connected_for_call(self, timeout_s: float) -> _Connection:
         try:
