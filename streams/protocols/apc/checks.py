@@ -13,6 +13,7 @@ from schemas.apc import packet_json, validate_avro
 from streams.engine.processor import Message
 from streams.protocols.apc.policy_values import ApcPolicy, TransferBounds
 from streams.protocols.apc.processor.batch import Inbound
+from streams.protocols.apc.processor.lifecycle import is_deferred
 from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.processor.verification import check_gates
@@ -99,6 +100,10 @@ def _check_policy(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
     allowed = packet.packet_type in policy.phases[packet.value["run_phase"]]
     if value["verdict"] == "accepted" or value["rule"] == "phase_type":
         yield from check_equal("allowed in its phase", value["rule"] != "phase_type", allowed)
+    if value["verdict"] == "accepted":
+        mode = "deferred" if is_deferred(packet, policy) else "immediate"
+        recorded = value["verification"] or {}
+        yield from check_equal("verification.mode", recorded.get("mode"), mode)
     if value["throttle"] is not None:
         yield from _check_throttle(fact, packet, policy.transfers)
     elif packet.packet_type == "TRANSFER":

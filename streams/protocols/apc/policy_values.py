@@ -3,7 +3,7 @@
 It is made once for a set of values.  The processor, the queries about packets that are not sent,
 and `headrace verify` read their limits from it and from nowhere else.
 
-Source: APC guide, 3.3 to 3.5 and 4.6.
+Source: APC guide, 3.3 to 3.5, 4.3 and 4.6.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ class ApcPolicy:
 
     phases: the packet types that a phase allows.  decay_mode: `late`, `always` or `flag`.
     arbitration_top_k: the transfers that an arbitration selects.
+    deferred_types: the packet types whose verification is deferred, whatever their metadata say.
     """
 
     max_packet_bytes: int
@@ -98,6 +99,7 @@ class ApcPolicy:
     gates: tuple[Gate, ...]
     decay_mode: str
     arbitration_top_k: int
+    deferred_types: frozenset[str]
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> ApcPolicy:
@@ -129,6 +131,7 @@ class ApcPolicy:
             ),
             value["APC_DECAY_MODE"],
             value["APC_ARBITRATION_TOP_K"],
+            words_of(value["APC_VERIFICATION_DEFERRED_TYPES"]),
         )
 
 
@@ -138,6 +141,7 @@ _NAMES = (
     "APC_DECAY_MODE",
     "APC_DECAY_LATE_FROM",
     "APC_ARBITRATION_TOP_K",
+    "APC_VERIFICATION_DEFERRED_TYPES",
     "APC_TRANSFER_REFINEMENT_MULTIPLIER",
     "APC_TRANSFER_CONVERGENCE_TOP_K",
     "APC_TRANSFER_PROMOTION_MODES",

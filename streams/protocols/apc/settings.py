@@ -155,6 +155,15 @@ class ApcSettings(ServiceSettings):
         work=True,
         rules=("phase_guard_mode",),
     )
+    apc_verification_deferred_types: str = setting(
+        "APC_VERIFICATION_DEFERRED_TYPES",
+        "",
+        "packet types that only an EVAL or ARBITRATION verifies, whatever their metadata say",
+        "set of words",
+        choices=(*PHASE_TYPES, *ALWAYS_ALLOWED),
+        work=True,
+        rules=("verified", "evaluated_fail", "superseded", "outcome_kept"),
+    )
     apc_gates_rtf: Decimal = gate_bound("rtf", "least", "1.0")
     apc_gates_stability: Decimal = gate_bound("stability", "least", "0.9")
     apc_gates_audit: Decimal = gate_bound("audit", "least", "1.0")

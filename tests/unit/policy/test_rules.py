@@ -58,6 +58,18 @@ MORE: Mapping[str, Sequence[Json]] = {
     "apc": (
         case("protocol_decayed", *_TRANSFERS, APC_DECAY_MAX_DRIFT="1"),
         case("protocol_decayed", *_TRANSFERS, APC_DECAY_MIN_SCORE="0"),
+        case("verified", "artifact", "eval"),
+        case("evaluated_fail", "artifact", {"send": "eval", "with": {"payload": {"pass": False}}}),
+        case(
+            "superseded",
+            "transfer",
+            {"send": "arbitration", "with": {"payload": {"winner_candidate_id": "y"}}},
+        ),
+        case(
+            "outcome_kept",
+            {"send": "artifact", "with": {"routing": {"requires_ack": True}}},
+            "eval",
+        ),
     ),
     "saop": (
         case("turn_late", *_TURNS),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from streams.engine.processor import AvroValue
+from streams.protocols.apc.policy_values import ApcPolicy
 from streams.protocols.apc.processor import contributions, facts
 from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.throttling import transfer_member
@@ -46,12 +47,11 @@ def initial_history(events: tuple[str, ...]) -> tuple[tuple[AvroValue, ...], str
     return tuple(history), state
 
 
-def new_row(packet: Inbound, rule: str) -> AvroValue:
+def new_row(packet: Inbound, rule: str, policy: ApcPolicy) -> AvroValue:
     """Return the row of a packet just decided; `arrive` sets its state."""
     value = packet.value
     trace, sender = packet.trace, value["sender"]
     project = packet.metadata.get("project_id")
-    deferred = packet.metadata.get("verification") == "deferred"
     return {
         "session_id": packet.session_id,
         "packet_id": packet.packet_id,
@@ -74,12 +74,18 @@ def new_row(packet: Inbound, rule: str) -> AvroValue:
         "rule": rule,
         "history": (),
         "acks": None,
-        "verification": _DEFERRED if deferred else _IMMEDIATE,
+        "verification": _DEFERRED if is_deferred(packet, policy) else _IMMEDIATE,
         "gates": None,
         "counted": False,
         "updated_at": packet.at,
         "version": 1,
     }
+
+
+def is_deferred(packet: Inbound, policy: ApcPolicy) -> bool:
+    """Return whether only an EVAL or ARBITRATION verifies a packet."""
+    metadata = packet.metadata
+    return packet.packet_type in policy.deferred_types or metadata.get("verification") == "deferred"
 
 
 def arrive(

@@ -193,7 +193,7 @@ def _errors(problems: Sequence[Problem]) -> list[AvroValue]:
 
 def _refuse_shape(packet: Inbound, problems: Sequence[Problem], context: BatchContext) -> None:
     first = problems[0]
-    row = lifecycle.new_row(packet, first.rule)
+    row = lifecycle.new_row(packet, first.rule, context.policy)
     lifecycle.arrive(row, lifecycle.SCHEMA_FAILED)
     figures = {**_verdict_members(packet, row), "errors": _errors(problems)}
     _write_verdict(
@@ -208,7 +208,7 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> 
         return
     if packet.throttle is not None:
         throttling.count_refusal(packet, rule, context)
-    row = lifecycle.new_row(packet, rule)
+    row = lifecycle.new_row(packet, rule, context.policy)
     lifecycle.arrive(row, lifecycle.POLICY_FAILED)
     figures = {**_verdict_members(packet, row), "anti_drift": facts.anti_drift(packet)}
     _write_verdict(packet, row, facts.rejection(packet, rule, message, **figures), context)
@@ -216,7 +216,7 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> 
 
 def _accept(packet: Inbound, context: BatchContext) -> None:
     deadline_at = delivery.deadline(packet)
-    row = lifecycle.new_row(packet, rules.ACCEPTED.code)
+    row = lifecycle.new_row(packet, rules.ACCEPTED.code, context.policy)
     if packet.packet_type == "EVAL":
         packet.gates = verification.check_gates(packet.payload["metric_set"], context.policy.gates)
         row["gates"] = packet.gates

@@ -1,7 +1,8 @@
 """Verification: at once, or deferred until an EVAL or ARBITRATION of the session decides.
 
-A packet that is deferred waits in APPLIED without a time limit.  An outcome that comes while it
-is still ROUTED is stored in its row; the latest one is used when it reaches APPLIED.
+A packet is deferred if its metadata say so, or the policy does of its type.  It waits in APPLIED
+without a time limit.  An outcome that comes while it is still ROUTED is stored in its row; the
+latest one is used when it reaches APPLIED.
 
 A verified packet may be promoted if an EVAL's metrics meet the gates of the policy.  Metrics are
 compared as the decimals they are spelled as.  Two doubles have the same order as their shortest

@@ -130,3 +130,13 @@ def test_facts_are_derived_by_the_policy_that_decided_them(tmp_path: Path) -> No
         findings = played.verify().findings
         assert findings.counts.keys() == {ViolationKind.NOT_BORNE_OUT}
         assert all("allowed in its phase" in message for _, _, message in findings.shown)
+
+
+def test_verification_is_derived_by_the_policy_that_decided_it(tmp_path: Path) -> None:
+    changes: Json = {"apc_verification_deferred_types": ",".join(PHASE_TYPES)}
+    with closing(Played("promotion", tmp_path, **changes)) as played:
+        assert played.verify().clean
+        played.settings = Settings(partitions=played.settings.partitions)
+        findings = played.verify().findings
+        assert findings.counts.keys() == {ViolationKind.NOT_BORNE_OUT}
+        assert all("verification.mode" in message for _, _, message in findings.shown)

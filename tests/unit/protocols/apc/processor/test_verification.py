@@ -12,6 +12,7 @@ from streams.protocols.apc.processor.verification import check_gates
 from streams.settings import Settings
 from tests.unit.protocols.apc.processor.packets import (
     PASSING,
+    PHASE_OF,
     THRESHOLDS,
     Bench,
     Json,
@@ -30,6 +31,8 @@ GATES = ApcPolicy.of(Settings().as_work()).gates
 ARCHIVED = ["verification_pass", "non_promotable_complete"]
 PROMOTED = ["verification_pass", "promotion_eligible", "persisted"]
 SUPERSEDED = ["higher_conflict_resolution_arrived", "supersession_recorded"]
+
+MODES: list[Json] = [{"verification": mode} for mode in ("immediate", "deferred")]
 
 
 def arbitration(n: int, winner: str, **refs: tuple[int, ...]) -> Json:
@@ -64,6 +67,28 @@ def test_an_eval_decides(ok: bool, rule: str, state: str, way: list[str]) -> Non
     assert effect["verification"] == {"mode": "deferred", "outcome": outcome, "by": pid(2)}
     row = bench.state(1)
     assert (row["rule"], row["counted"], row["packet"]) == (rule, ok, None)
+
+
+@pytest.mark.parametrize("packet_type", PHASE_OF)
+@pytest.mark.parametrize("metadata", [{}, *MODES])
+def test_a_type_of_the_policy_is_deferred_whatever_its_metadata_say(
+    packet_type: str, metadata: Json
+) -> None:
+    for types, mode in ((packet_type, "deferred"), ("", metadata.get("verification"))):
+        bench = Bench(APC_VERIFICATION_DEFERRED_TYPES=types)
+        bench.give(packet("IDEA", 1, to=("builder-1",)))
+        fact = bench.verdict(packet(packet_type, 2, metadata=metadata))
+        expected = {"mode": mode or "immediate", "outcome": None, "by": None}
+        assert (fact["verdict"], fact["verification"]) == ("accepted", expected)
+        assert (fact["state"] == "APPLIED") is (mode == "deferred")
+
+
+def test_an_eval_verifies_a_packet_of_a_deferred_type() -> None:
+    bench = Bench(APC_VERIFICATION_DEFERRED_TYPES="CLAIM,IDEA")
+    assert bench.verdict(packet("IDEA", 1))["state"] == "APPLIED"
+    _, effect = bench.give(evaluation(2, 1))
+    assert (effect["rule"], effect["state"]) == ("verified", "ARCHIVED")
+    assert effect["verification"] == {"mode": "deferred", "outcome": "pass", "by": pid(2)}
 
 
 def test_an_arbitration_decides_for_winners_and_losers() -> None:
