@@ -21,13 +21,15 @@ CALLER = "urn:asap:agent:caller"
 class BridgeHarness:
     """Bridges to one server, one after the other, in a state directory that they share.
 
-    command: the server's command line.  agent, urn: of Summit and of ASAP.
+    source: the option that names the server, and its value.  agent, urn: of Summit and of ASAP.
     """
 
-    def __init__(self, system: Live, folder: Path, command: str, agent: str, urn: str) -> None:
+    def __init__(
+        self, system: Live, folder: Path, source: tuple[str, str], agent: str, urn: str
+    ) -> None:
         self.system, self.agent, self.urn = system, agent, urn
         self._folder, self._started = folder, 0
-        self._options = ("--command", command, "--summit", agent, "--asap", urn)
+        self._options = (*source, "--summit", agent, "--asap", urn)
 
     def start(self, *options: str) -> Process:
         """Start a bridge; wait until it works."""

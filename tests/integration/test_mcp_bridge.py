@@ -15,6 +15,7 @@ from schemas.asap import Envelope, McpToolCall, make_envelope
 from tests.integration.mcp_bridges import CALLER, WAIT_S, BridgeHarness
 from tests.integration.system import Live, live
 from tests.processes import wait_for
+from tests.unit.doors.mcp.foreign import GrowingServer, serving
 
 pytestmark = pytest.mark.slow
 SERVER = """
@@ -57,7 +58,7 @@ class Ledger(BridgeHarness):
     def __init__(self, system: Live, folder: Path) -> None:
         (folder / "server.py").write_text(SERVER)
         command = shlex.join([sys.executable, str(folder / "server.py"), str(folder)])
-        super().__init__(system, folder, command, "ledger", "urn:asap:agent:ledger")
+        super().__init__(system, folder, ("--command", command), "ledger", "urn:asap:agent:ledger")
         self._files = folder
 
     def block(self) -> None:
@@ -146,3 +147,22 @@ def test_a_bridge_killed_again_and_again_pays_nothing_twice(ledger: Ledger) -> N
     bridge.signal(signal.SIGTERM)
     assert bridge.exit_code() == 0, bridge.text()
     ledger.verify()
+
+
+def test_a_running_bridge_serves_a_tool_that_is_registered_later(
+    broker: str, tmp_path: Path
+) -> None:
+    """Call a tool that the server has said is new, once a new version of the agent has it."""
+    with serving(GrowingServer().server) as url, live(broker, tmp_path / "system") as system:
+        urn = "urn:asap:agent:growing"
+        growing = BridgeHarness(system, tmp_path, ("--url", url), "growing", urn)
+        growing.start("--register")
+        assert not growing.result(f"run-0-{uuid.uuid4().hex[:8]}", "grow_0", {})["output"][
+            "isError"
+        ]
+        arguments = ("summit", "register", "--from-mcp", url, "--bump")
+        registering = system.process("register", "streams.cli", *arguments)
+        assert registering.exit_code(WAIT_S) == 0, registering.text()
+        result = growing.result(f"run-1-{uuid.uuid4().hex[:8]}", "grow_1", {})
+        assert not result["output"]["isError"], result
+        growing.verify()

@@ -53,7 +53,7 @@ def bridge_to(
     node = shutil.which("node")
     program = tools.modules / f"@modelcontextprotocol/server-{agent}/dist/index.js"
     command = shlex.join([str(node), str(program), *arguments])
-    return BridgeHarness(system, folder, command, agent, f"urn:asap:agent:{agent}")
+    return BridgeHarness(system, folder, ("--command", command), agent, f"urn:asap:agent:{agent}")
 
 
 def run_name() -> str:

@@ -30,7 +30,8 @@ from streams.doors.mcp.foreign_server import ServerDescription
 from streams.doors.mcp.foreign_session import ForeignSession
 from streams.errors import InvalidInput, OutputTooLarge
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
-from topology.asap import ASAP_ENVELOPES, ASAP_INBOX
+from streams.summit.errors import ManifestRejected
+from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_INBOX, ASAP_MANIFESTS
 
 Json = dict[str, Any]
 ATTEMPTS = 1_000_000
@@ -61,6 +62,21 @@ def _version(text: str) -> str:
     except InvalidVersion:
         return "0.1.0"
     return text
+
+
+async def register(client: Client, manifest: Json) -> None:
+    """Register an agent, and wait until the service has accepted it or knows it already.
+
+    Raises ManifestRejected, InvalidInput, BrokerUnavailable.
+    """
+    async with client.tail(ASAP_EVENTS.name) as events:
+        position = await client.send(ASAP_MANIFESTS.name, manifest)
+        async for record in events:
+            event = record.value
+            if isinstance(event, dict) and event.get("cause") == position:
+                if event["verdict"] == "rejected":
+                    raise ManifestRejected(event["rule"], message=event["detail"])
+                return
 
 
 class AsapBridge:
@@ -167,7 +183,7 @@ class AsapBridge:
         self, payload: Json, key: str, timeout_s: float, traceparent: str | None
     ) -> Json:
         name = payload["tool_name"]
-        check_repeatable(self._journal, key, self._pins.find(name))
+        check_repeatable(self._journal, key, await self._pins.find(name))
         await self._pins.check(name, await described(self._session))
         await self._journal.begin(key)
         return await self._session.call_tool(

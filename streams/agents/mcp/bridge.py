@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from streams.agents.cursor_file import file_stem
-from streams.agents.mcp.asap import AsapBridge, manifest_of_urn
+from streams.agents.mcp.asap import AsapBridge, manifest_of_urn, register
 from streams.agents.mcp.journal import CallJournal, journal_path
 from streams.agents.mcp.pins import Pin, Pins, pins_by_mcp_name, pins_of
 from streams.agents.mcp.registered import manifest_in_force
@@ -20,7 +20,6 @@ from streams.doors.mcp.foreign_session import ForeignSession
 from streams.doors.mcp.foreign_stderr import ShowLine
 from streams.settings import Settings
 from streams.summit.serving.serve import serve_agent
-from topology.asap import ASAP_MANIFESTS
 
 Json = dict[str, Any]
 
@@ -112,7 +111,7 @@ class Bridge:
             await serve_agent(
                 manifest,
                 bridge.invoke,
-                tools=bridge.tools(pins),
+                tools=bridge.tools,
                 register=self._options.register,
                 concurrency=self._options.concurrency,
                 stop=self._stop,
@@ -145,7 +144,7 @@ class Bridge:
                 stop=self._stop,
             )
             async with Client(settings=self._settings) as client:
-                await client.send(ASAP_MANIFESTS.name, manifest)
+                await register(client, manifest)
                 await bridge.run(client, lambda: self._on_ready(urn, server, pins))
         finally:
             journal.close()

@@ -80,8 +80,17 @@ class Pins:
         self._server: ServerDescription | None = None
         self._offered: Mapping[str, Pin] = {}
 
-    def find(self, name: str) -> Pin:
-        """Return a tool.  Raises CallFailed for one that is not registered."""
+    @property
+    def names(self) -> Collection[str]:
+        return self._pins.keys()
+
+    async def find(self, name: str) -> Pin:
+        """Return a tool.  Raises CallFailed for one that is not in the manifest in force either."""
+        if name not in self._pins:
+            await self._refresh()
+        return self._get(name)
+
+    def _get(self, name: str) -> Pin:
         pin = self._pins.get(name)
         if pin is None:
             raise CallFailed(Failure.MCP_CHANGED, f"The agent has no tool {name}.")
@@ -94,12 +103,12 @@ class Pins:
         if not self._is_same(name, server):
             await self._refresh()
         if self._is_same(name, server):
-            return self.find(name)
+            return self._get(name)
         message = f"The server's tool {name} is not what was registered; register it anew."
         raise CallFailed(Failure.MCP_CHANGED, message)
 
     def _is_same(self, name: str, server: ServerDescription) -> bool:
-        pin = self.find(name)
+        pin = self._get(name)
         if server is not self._server:
             registered = [each.mcp_name for each in self._pins.values()]
             self._server, self._offered = server, pins_by_mcp_name(server, registered)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -34,9 +34,12 @@ class SummitBridge:
         self._session, self._journal, self._pins = session, journal, pins
         self._timeout_s = timeout_s
 
-    def tools(self, names: Iterable[str]) -> dict[str, Handler]:
-        """Return one function for each tool."""
-        return {name: partial(self._call, name) for name in names}
+    @property
+    def tools(self) -> dict[str, Handler]:
+        """Return one function for each tool, those that a later manifest has too."""
+        functions = _Functions(self._call)
+        functions.update({name: functions[name] for name in self._pins.names})
+        return functions
 
     async def invoke(self, inputs: Json, run: Run) -> AgentResult:
         """Call the tool that the inputs name."""
@@ -45,7 +48,7 @@ class SummitBridge:
     async def _call(self, name: str, arguments: Json, run: Run) -> AgentResult:
         provenance: Json = {}
         try:
-            check_repeatable(self._journal, run.run_id, self._pins.find(name))
+            check_repeatable(self._journal, run.run_id, await self._pins.find(name))
             server = await described(self._session)
             pin = await self._pins.check(name, server)
             provenance = {"mcp": _provenance(server, pin)}
@@ -61,6 +64,17 @@ class SummitBridge:
             data = {"reason": exc.failure.reason, **exc.data}
             raise AgentError(exc.failure, str(exc), data, provenance) from exc
         return AgentResult(output, provenance=provenance)
+
+
+class _Functions(dict[str, Handler]):
+    """The function of each tool.  call: takes the tool's name first."""
+
+    def __init__(self, call: Callable[..., Coroutine[Any, Any, AgentResult]]) -> None:
+        super().__init__()
+        self._call = call
+
+    def __missing__(self, name: str) -> Handler:
+        return partial(self._call, name)
 
 
 def _provenance(server: ServerDescription, pin: Pin) -> Json:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
 from mcp import Client, MCPError
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import CONNECTION_CLOSED, CallToolResult, InputRequiredResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from streams.doors.mcp.foreign_calls import (
     CallFailed,
@@ -83,7 +85,8 @@ class ForeignSession:
                         self._is_connected.set()
                         self._was_tried.set()
                         pause_s = FIRST_PAUSE_S
-                        await self._keep_listed(self._connection)
+                        async with _listening(client, watch):
+                            await self._keep_listed(self._connection)
                 self._error = "the connection ended"
             except Exception as exc:  # the SDK raises what its transports do, also in groups
                 self._error = first_error(exc)
@@ -213,6 +216,30 @@ class ForeignSession:
                 return await self._connected()
         except TimeoutError as exc:
             _raise_unreachable(exc)
+
+
+@asynccontextmanager
+async def _listening(client: Client, watch: ServerWatch) -> AsyncIterator[None]:
+    """Have the server say when its tools change; those of older versions do so unasked."""
+    listening = asyncio.create_task(_listen(client, watch))
+    try:
+        yield
+    finally:
+        listening.cancel()
+        await asyncio.wait({listening})
+
+
+async def _listen(client: Client, watch: ServerWatch) -> None:
+    """Hold a `subscriptions/listen` open, if the server has it; what it sends passes the watch."""
+    tools = client.server_capabilities.tools
+    is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    while is_modern and tools is not None and tools.list_changed:
+        with suppress(MCPError, SubscriptionLost):
+            async with client.listen(tools_list_changed=True) as events:
+                watch.news.set()  # the tools may have changed since they were listed
+                async for _ in events:
+                    pass
+        await asyncio.sleep(LIST_AGAIN_S)
 
 
 def _raise_unreachable(exc: BaseException) -> NoReturn:

@@ -46,10 +46,11 @@ class Handlers:
         params = call["params"]
         if call["delivery"]["kind"] == "invoke":
             return self.invoke, params["inputs"]
-        tool_call = params["toolCall"]
-        if tool_call["name"] not in self.tools:
-            raise LookupError(f"this agent has no tool {tool_call['name']} any more")
-        return self.tools[tool_call["name"]], tool_call["arguments"]
+        name, arguments = params["toolCall"]["name"], params["toolCall"]["arguments"]
+        try:
+            return self.tools[name], arguments
+        except KeyError:
+            raise LookupError(f"this agent has no tool {name} any more") from None
 
 
 class Caller(Protocol):

@@ -71,8 +71,8 @@ async def serve_agent(
     manifest: a `summit.SummitManifest`, its JSON, its YAML text or the path of a file.
     handler: `handler(inputs, run)`, a coroutine function, or a function that is run in a thread; it
     returns an object or an AgentResult.  tools: functions `fn(arguments, run)` by name, which
-    return any JSON, or an AgentResult.  register: send the manifest first, and go on when it is
-    accepted.
+    return any JSON, or an AgentResult; a dict with `__missing__` may give those of tools that the
+    manifest gets later.  register: send the manifest first, and go on when it is accepted.
     concurrency: the number of handlers at a time; other runs wait.
     stop: once it is set, no run begins, and the function returns when all begun runs are answered;
     when cancelled, it ends at once, and begun runs are delivered again.  So it does at Ctrl-C, and
@@ -124,7 +124,7 @@ def _handlers(
             f"the manifest and the agent name different tools: {differing}",
             advice="Give one function for each tool of `spec.tools`.",
         )
-    return Handlers(handler, dict(tools))
+    return Handlers(handler, tools)
 
 
 class AgentServer:

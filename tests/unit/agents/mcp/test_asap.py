@@ -20,11 +20,13 @@ from schemas.asap import (
     make_envelope,
     validate_manifest,
 )
-from streams.agents.mcp.asap import AsapBridge, manifest_of_urn, timeout_of
+from streams.agents.mcp.asap import AsapBridge, manifest_of_urn, register, timeout_of
 from streams.agents.mcp.journal import CallJournal
 from streams.agents.mcp.pins import Pins, pins_by_mcp_name
 from streams.client import Client, TailRecord
 from streams.doors.mcp.foreign_server import ServerDescription
+from streams.log.cursors import LATEST
+from streams.summit.errors import ManifestRejected
 from tests.unit.agents.mcp.server import CountingServer, session_of
 from topology.asap import ASAP_ENVELOPES
 
@@ -70,10 +72,13 @@ class Inbox:
             raise TimeoutError
         return self._records.pop(0)
 
-    async def send(self, topic: str, value: Any, *, traceparent: str | None, attempts: int) -> None:
+    async def send(
+        self, topic: str, value: Any, *, traceparent: str | None = None, attempts: int = 1
+    ) -> str:
         assert (topic, attempts > 1000) == ("asap.envelopes", True)
         self.answers.append(Envelope.model_validate(value))
         self.traces.append(traceparent)
+        return f"asap.envelopes/0/{len(self.answers)}"
 
 
 def bridged(
@@ -189,3 +194,43 @@ def test_the_manifest_lists_the_tools(version: str, named: str) -> None:
     assert manifest["version"] == named
     assert manifest["capabilities"]["mcp_tools"] == ["read", "list"]
     assert manifest["endpoints"]["asap"] == "http://127.0.0.1:8640/asap"
+
+
+class Registry(Inbox):
+    """A client whose manifest gets a verdict, after one on another's."""
+
+    def __init__(self, verdict: str) -> None:
+        super().__init__((), asyncio.Event(), 0.0)
+        self.sent: list[tuple[str, Any]] = []
+        self._verdict = verdict
+
+    def tail(self, topic: str, start: str = LATEST) -> Inbox:
+        assert topic == "asap.events"
+        return super().tail(topic, start)
+
+    def __aiter__(self) -> Registry:
+        return self
+
+    async def send(
+        self, topic: str, value: Any, *, traceparent: str | None = None, attempts: int = 1
+    ) -> str:
+        self.sent.append((topic, value))
+        causes = {"asap.manifests/0/6": "rejected", "asap.manifests/0/7": self._verdict}
+        for cause, verdict in causes.items():
+            event = {"cause": cause, "verdict": verdict, "rule": "bad_manifest", "detail": "No."}
+            self._records.append(TailRecord(event, "asap.events", 0, 0, 0, "0:0"))
+        return "asap.manifests/0/7"
+
+
+@pytest.mark.parametrize("verdict", ["accepted", "duplicate"])
+def test_an_agent_waits_until_its_manifest_is_accepted(verdict: str) -> None:
+    client = Registry(verdict)
+    asyncio.run(register(cast("Client", client), {"id": DOCS}))
+    assert client.sent == [("asap.manifests", {"id": DOCS})]
+    assert client.starts == [LATEST]
+
+
+def test_a_rejected_manifest_is_an_error() -> None:
+    with pytest.raises(ManifestRejected) as caught:
+        asyncio.run(register(cast("Client", Registry("rejected")), {"id": DOCS}))
+    assert (caught.value.rule, str(caught.value)) == ("bad_manifest", "No.")

@@ -23,6 +23,7 @@ from streams.doors.mcp.foreign_calls import MAX_RESULT_BYTES, CallFailed, tool_o
 from streams.doors.mcp.foreign_manifest import manifest_of
 from streams.summit.errors import AgentError
 from streams.summit.serving.handlers import AgentResult, error_reply
+from streams.summit.serving.job import Handlers
 from streams.summit.serving.run import Run
 from tests.unit.agents.mcp.server import CountingServer, session_of, summit_bridge, text_result
 from tests.unit.summit.support import tool
@@ -85,8 +86,8 @@ def test_a_run_is_one_call_of_the_tool(path: Path) -> None:
     server = CountingServer()
 
     async def story(bridge: SummitBridge) -> AgentResult:
-        function = bridge.tools(["pay"])
-        result: AgentResult = await function["pay"]({"amount": 3}, run_of("run-1"))
+        function = bridge.tools["pay"]
+        result: AgentResult = await function({"amount": 3}, run_of("run-1"))
         return result
 
     result = bridged(server, path, story)
@@ -201,7 +202,7 @@ def test_a_response_is_read_up_to_a_bound_and_the_next_one_too(
         return text_result("x" * params.arguments["size"])
 
     async def story(bridge: SummitBridge) -> tuple[AgentError, AgentResult]:
-        function = bridge.tools(["pay"])["pay"]
+        function = bridge.tools["pay"]
         with pytest.raises(AgentError) as caught:
             await function({"size": 60_000}, run_of("run-1"))
         for number in range(3):
@@ -290,3 +291,29 @@ def test_a_tool_that_has_changed_is_not_called_until_it_is_registered_anew(path:
     error, result = asyncio.run(play())
     assert (error.code, error.data["reason"]) == (8, "mcp_changed")
     assert (server.calls, result.output["isError"]) == (["pay"], False)
+
+
+def test_a_tool_that_was_registered_later_is_called(path: Path) -> None:
+    server = CountingServer()
+
+    async def play() -> tuple[AgentResult, AgentResult]:
+        async with session_of(server) as session:
+            later, _ = manifest_of(await session.connect(), "payments", None)
+            former = {name: pin for name, pin in pins_of(later).items() if name == "pay"}
+
+            async def read() -> dict[str, pins_module.Pin]:
+                return pins_of(later)
+
+            journal = CallJournal(path)
+            bridge = SummitBridge(session, journal, Pins(former, read), 30.0)
+            assert bridge.tools.keys() == {"pay"}
+            function, _ = Handlers(bridge.invoke, bridge.tools).select(tool("run-1", "look", {}))
+            called = await function({}, run_of("run-1"))
+            bridge = SummitBridge(session, journal, Pins(former, read), 30.0)
+            invoked = await bridge.invoke({"tool": "look", "arguments": {}}, run_of("run-2"))
+            journal.close()
+            return called, invoked
+
+    results = asyncio.run(play())
+    assert [each.output["isError"] for each in results] == [False, False]
+    assert server.calls == ["look", "look"]

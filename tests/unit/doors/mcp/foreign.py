@@ -11,6 +11,7 @@ from typing import Any
 import mcp_types as types
 import uvicorn
 from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -41,6 +42,31 @@ class PagedServer:
         ]
         more = self._pages is None or page + 1 < self._pages
         return types.ListToolsResult(tools=tools, next_cursor=f"{page + 1}" if more else None)
+
+
+class GrowingServer:
+    """A server with one tool, `grow_0`, which gets the next one with each call of a tool."""
+
+    def __init__(self) -> None:
+        self._tools = 1
+        self._bus = InMemorySubscriptionBus()
+        self.server: Server[Any] = Server(
+            "Growing",
+            version="1.0.0",
+            on_list_tools=self._list,
+            on_call_tool=self._grow,
+            on_subscriptions_listen=ListenHandler(self._bus),
+        )
+
+    async def _list(self, ctx: Any, params: Any) -> types.ListToolsResult:
+        names = [f"grow_{number}" for number in range(self._tools)]
+        tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in names]
+        return types.ListToolsResult(tools=tools)
+
+    async def _grow(self, ctx: Any, params: Any) -> types.CallToolResult:
+        self._tools += 1
+        await self._bus.publish(ToolsListChanged())
+        return types.CallToolResult(content=[])
 
 
 @contextmanager

@@ -15,12 +15,13 @@ from streams.doors.mcp import foreign_session, foreign_stdio
 from streams.doors.mcp.foreign_calls import CallFailed
 from streams.doors.mcp.foreign_server import ServerUnreachable
 from streams.doors.mcp.foreign_session import ForeignSession
+from tests.unit.doors.mcp.bench import MODERN
+from tests.unit.doors.mcp.foreign import GrowingServer, serving
 
 SERVER = """
 import os
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
 
 server = MCPServer("Mortal", version="1.0.0")
 
@@ -35,12 +36,6 @@ def die() -> int:
     os._exit(3)
 
 
-@server.tool()
-def grow() -> int:
-    server.add_tool(pid, name="pid_2")
-    return 1
-
-
 @server.resource("note://one")
 def note() -> str:
     return "all of it"
@@ -48,6 +43,31 @@ def note() -> str:
 
 server.run()
 """
+
+
+def test_a_server_of_the_newest_version_says_when_its_tools_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without listening the bridge would list them after a minute."""
+    monkeypatch.setattr(foreign_session, "LIST_PAUSE_S", 0.01)
+
+    async def story(url: str) -> None:
+        session = ForeignSession(url, (), None, str)
+        connecting = asyncio.create_task(session.run())
+        try:
+            server = await session.connect()
+            assert server.protocol_version == MODERN
+            for count in (2, 3):
+                await session.call_tool("grow_0", {}, 60.0)
+                async with asyncio.timeout(30):
+                    while len((await session.describe(30)).tools) < count:
+                        await asyncio.sleep(0.01)
+        finally:
+            connecting.cancel()
+            await asyncio.wait({connecting})
+
+    with serving(GrowingServer().server) as url:
+        asyncio.run(story(url))
 
 
 @asynccontextmanager
@@ -87,7 +107,7 @@ def test_a_server_that_dies_in_a_call_is_started_again(
 
     first, second = asyncio.run(story())
     assert first != second
-    assert lost == ["the connection ended"]
+    assert len(lost) == 1, lost
 
 
 def test_a_server_that_is_not_there_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
