@@ -10,6 +10,7 @@ from schemas.json_mapping.json_form import UnparsableJson
 from schemas.objects import ABSENT
 from schemas.problems import Problem
 from schemas.summit import rules, words
+from schemas.summit.caps import NO_CAPS, BudgetCaps, check_caps
 from schemas.summit.checker import (
     ANY_ORDER,
     Checker,
@@ -159,14 +160,14 @@ _REQUEST = ("jsonrpc", "id", "method", "params", "caller", "delivery")
 _PARAMS: JsonPath = ("params",)
 
 
-def check_call(value: object) -> list[Problem]:
+def check_call(value: object, caps: BudgetCaps = NO_CAPS) -> list[Problem]:
     """Check the JSON of a SummitCall; return the problems, the deciding one first."""
-    return call_problems(value, words.LOGGED_METHODS)
+    return call_problems(value, words.LOGGED_METHODS, caps)
 
 
-def check_request(value: object) -> list[Problem]:
+def check_request(value: object, caps: BudgetCaps = NO_CAPS) -> list[Problem]:
     """Check one request to `POST /summit`, which may also be a query."""
-    return call_problems(value, words.METHODS)
+    return call_problems(value, words.METHODS, caps)
 
 
 def request_id(value: object) -> Any:
@@ -175,10 +176,15 @@ def request_id(value: object) -> Any:
     return id if _is_request_id(id) else ABSENT
 
 
-def call_problems(value: Any, methods: tuple[str, ...]) -> list[Problem]:
+def call_problems(
+    value: Any, methods: tuple[str, ...], caps: BudgetCaps = NO_CAPS
+) -> list[Problem]:
     check = Checker("request", ANY_ORDER)
     if check.an_object(rules.RPC_SHAPE, value, ()):
         _check_envelope(check, value, methods)
+        makes_run = value.get("method") in (words.INVOKE_METHOD, words.TOOL_METHOD)
+        if makes_run and caps != NO_CAPS and isinstance(value.get("params"), dict):
+            check_caps(check, value["params"], caps)
     return check.problems()
 
 

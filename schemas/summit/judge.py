@@ -8,6 +8,7 @@ from schemas.json_mapping.json_form import to_json
 from schemas.problems import Problem
 from schemas.summit import rules
 from schemas.summit.calls import check_call
+from schemas.summit.caps import NO_CAPS, BudgetCaps
 from schemas.summit.checker import ANY_ORDER
 from schemas.summit.manifests import check_manifest
 from schemas.summit.mapping import PARAMS
@@ -33,13 +34,13 @@ _METHOD_OF_PARAMS = {record: method for method, record in PARAMS.items()}
 JudgedCall = JudgedReply = JudgedManifest = Judged
 
 
-def judge_call(value: JsonObject) -> Judged:
+def judge_call(value: JsonObject, caps: BudgetCaps = NO_CAPS) -> Judged:
     """Validate the Avro value of a SummitCall from any sender.
 
     The `json` of the result has no delivery.
     """
     call = to_json(CALL_RECORD, value)
-    problem = next(iter(check_call(call)), None)
+    problem = next(iter(check_call(call, caps)), None)
     expected, sent = PARAMS.get(call["method"]), value["params"][0]
     if expected != sent:
         problem = _other_params_problem(call, sent, expected, problem)

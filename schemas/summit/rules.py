@@ -116,6 +116,10 @@ CONTEXT_PARENT = _shape(
 CONTEXT_SIZE = _shape("context.size", INVALID_PARAMS, "other members are over 16,384 bytes")
 BUDGET_VALUE = _shape("budget.value", INVALID_PARAMS, "a budget is out of bounds or not a number")
 BUDGET_KEY = _shape("budget.key", INVALID_PARAMS, "the budget has a member that is not known")
+BUDGET_MISSING = _shape("budget.missing", INVALID_PARAMS, "the policy requires a budget")
+BUDGET_CAP = _shape(
+    "budget.cap", INVALID_PARAMS, "a budget is above the bound of the policy, or has no such member"
+)
 CALLER_VALUE = _shape("caller.value", INVALID_REQUEST, "caller is not 1 to 200 characters")
 KEY_MISMATCH = _log("key.mismatch", None, "the record key is not the runId, or the agent's name")
 PARTITION_MISMATCH = _log(

@@ -14,6 +14,7 @@ from schemas import summit
 from schemas.summit import rules
 from streams.engine.processor import Message
 from streams.protocols.summit import tree_checks
+from streams.protocols.summit.policy_values import budget_caps
 from streams.protocols.summit.processor.inbound import Call, Reply
 from streams.replay.checks import (
     CheckContext,
@@ -31,6 +32,7 @@ from topology.machines.summit_run import MACHINE
 from topology.summit import SUMMIT_AGENTS_TABLE
 
 _BUDGETS = (rules.BUDGET_USD.code, rules.BUDGET_TOKENS.code)
+_CAPS = (rules.BUDGET_MISSING.code, rules.BUDGET_CAP.code)
 _MISMATCHES = (rules.KEY_MISMATCH.code, rules.PARTITION_MISMATCH.code)
 
 
@@ -46,7 +48,7 @@ def check(fact: Fact, command: Message | None, ctx: CheckContext) -> Problems:
         yield from tree_checks.check(value, ctx)
     if command is not None and value["subject"] in ("call", "reply"):
         is_call = value["subject"] == "call"
-        inbound = Call(command) if is_call else Reply(command)
+        inbound = Call(command, budget_caps(ctx.settings)) if is_call else Reply(command)
         yield from _check_record(fact, inbound, command, ctx)
 
 
@@ -79,6 +81,8 @@ def _check_record(
     if inbound.problem is not None:
         yield from check_equal("rule", value["rule"], inbound.problem.rule)
         return
+    if value["rule"] in _CAPS:
+        yield from check_equal("the broken rule", value["rule"], None)
     if value["rule"] in _BUDGETS:
         yield from check_equal("rule", value["rule"], _exceeded_budget(value["figures"]))
     mismatch = partition_mismatch(record.key, inbound.run_id, record.partition, ctx)

@@ -9,6 +9,9 @@ from schemas import Problem, summit
 from schemas.summit import rules
 from streams.access.sender import own_name, own_name_or_operator
 from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_unchanged
+from streams.protocols.summit.policy_values import caps_of
+from streams.protocols.summit.settings import SummitSettings
+from streams.settings.service import ServiceSettings
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 MAX_ERRORS = 1000
@@ -18,7 +21,7 @@ MAX_REPLY_ERRORS = 1
 
 def _envelope_type(
     name: str,
-    check: Callable[[Any], list[Problem]],
+    check: Callable[[Any, ServiceSettings], list[Problem]],
     form: Callable[[Any], Any] = lambda value: value,
     other_text: Callable[[bytes], Any] | None = None,
     max_problems: int = MAX_ERRORS,
@@ -27,7 +30,7 @@ def _envelope_type(
     return EnvelopeType(
         f"summit.{name}",
         prepare_unchanged,
-        lambda value, _: check(value),
+        check,
         max_problems,
         not_json=rules.JSON_PARSE.code,
         form=form,
@@ -36,11 +39,20 @@ def _envelope_type(
     )
 
 
+def _call_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
+    return summit.check_call(value, caps_of(SummitSettings.of(settings)))
+
+
 MANIFEST = _envelope_type(
-    "manifest", summit.check_manifest, summit.manifest_form, summit.read_manifest
+    "manifest",
+    lambda value, _: summit.check_manifest(value),
+    summit.manifest_form,
+    summit.read_manifest,
 )
-CALL = _envelope_type("call", summit.check_call)
-REPLY = _envelope_type("reply", summit.check_reply, max_problems=MAX_REPLY_ERRORS)
+CALL = _envelope_type("call", _call_problems)
+REPLY = _envelope_type(
+    "reply", lambda value, _: summit.check_reply(value), max_problems=MAX_REPLY_ERRORS
+)
 KINDS = (MANIFEST, CALL, REPLY)
 EDGES = (
     IngressTopic(SUMMIT_MANIFESTS, MANIFEST),

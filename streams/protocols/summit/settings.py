@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 from streams.settings.service import ServiceSettings, number, setting
 from streams.settings.values import Format
@@ -16,6 +18,22 @@ CRITICS = Format(
 )
 
 
+MAX_USD, MAX_SECONDS, MAX_SAFE_INTEGER = 1_000_000, 604_800, 2**53 - 1
+"""As the schemas have them, which a command that only reads does not load."""
+
+
+def cap(member: str, unit: str, high: int, kind: str) -> Any:
+    return setting(
+        f"SUMMIT_MAX_{member.upper()}",
+        None,
+        f"most {unit} that the budget of a call may have, and must name; if unset, no bound",
+        kind,
+        high=high,
+        work=True,
+        rules=("budget.cap",),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SummitSettings(ServiceSettings):
     """The settings that an operator of Summit can change."""
@@ -25,7 +43,7 @@ class SummitSettings(ServiceSettings):
         600,
         "timeout in seconds of a run whose call sets no `budget.seconds`",
         1,
-        604_800,
+        MAX_SECONDS,
         True,
         rules=("run.timeout",),
     )
@@ -55,6 +73,17 @@ class SummitSettings(ServiceSettings):
         format=CRITICS,
         work=True,
     )
+    summit_budget_required: bool = setting(
+        "SUMMIT_BUDGET_REQUIRED",
+        False,
+        "reject calls that make a run and have no budget",
+        "true or false",
+        work=True,
+        rules=("budget.missing",),
+    )
+    summit_max_usd: Decimal | None = cap("usd", "dollars", MAX_USD, "decimal")
+    summit_max_tokens: int | None = cap("tokens", "tokens", MAX_SAFE_INTEGER, "whole number")
+    summit_max_seconds: Decimal | None = cap("seconds", "seconds", MAX_SECONDS, "decimal")
     summit_tree_max: int = number(
         "SUMMIT_TREE_MAX",
         10_000,

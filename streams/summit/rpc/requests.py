@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from schemas import ShapeError
 from schemas.summit import ABSENT, check_request, read_json, request_id, rules
+from schemas.summit.caps import NO_CAPS, BudgetCaps
 from schemas.summit.words import LOGGED_METHODS
 from streams.api.jsonrpc import Batch
 from streams.summit.rpc.errors import RpcError, rule_violation
@@ -55,8 +56,8 @@ class Requests(NamedTuple):
     items: list[Request]
 
 
-def parse_requests(body: bytes, limit: int) -> Requests:
-    """Parse a body.  limit: the maximum number of requests in a batch.
+def parse_requests(body: bytes, limit: int, caps: BudgetCaps = NO_CAPS) -> Requests:
+    """Parse a body.  limit: the maximum number of requests in a batch.  caps: those of calls.
 
     Raises RpcError for a body with no requests, or with too many.
     """
@@ -68,9 +69,9 @@ def parse_requests(body: bytes, limit: int) -> Requests:
     if not 1 <= len(batch.requests) <= limit:
         detail = f"a batch has 1 to {limit} requests, this one has {len(batch.requests)}"
         raise RpcError(rules.RPC_BATCH.code, detail)
-    return Requests(batch.is_list, [_request(each) for each in batch.requests])
+    return Requests(batch.is_list, [_request(each, caps) for each in batch.requests])
 
 
-def _request(value: Any) -> Request:
-    problems = check_request(value)
+def _request(value: Any, caps: BudgetCaps) -> Request:
+    problems = check_request(value, caps)
     return Request(value, request_id(value), rule_violation(problems[0]) if problems else None)

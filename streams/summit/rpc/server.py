@@ -11,6 +11,7 @@ from streams.access.callers import Caller, Role
 from streams.api import prefer
 from streams.api.jsonrpc import build_result
 from streams.errors import Forbidden
+from streams.protocols.summit.policy_values import caps_of
 from streams.summit.rpc import commands, queries
 from streams.summit.rpc.commands import Deadlines, SentRequest
 from streams.summit.rpc.errors import RpcError
@@ -51,8 +52,9 @@ class Server:
         QueryError for an impossible position, ViewBehind and ViewNotReady when the position is not
         seen in time; in all these cases nothing was appended.
         """
+        settings = self._host.settings
         try:
-            requests = parse_requests(body, self._host.settings.summit_batch_max)
+            requests = parse_requests(body, settings.summit_batch_max, caps_of(settings))
         except RpcError as exc:
             return Reply(200, exc.body(None), {})
         _check_roles(requests, caller)
@@ -61,7 +63,7 @@ class Server:
         logged = [request for request in requests.items if request.is_logged]
         sent = await commands.send(self._host, logged, headers, caller)
         seconds, applied = self._wait_s(headers, logged)
-        deadlines = Deadlines(seconds, self._host.settings.gateway_wait_s)
+        deadlines = Deadlines(seconds, settings.gateway_wait_s)
         answers = await self._answer_all(requests, sent, deadlines)
         reply_headers = {**applied, **_positions(sent)}
         if not answers:

@@ -31,7 +31,8 @@ def other_value(member: Member) -> tuple[str, Any]:
     declaration = member.declaration
     match member.form:
         case Form.WHOLE:
-            number = declaration.default + (1 if declaration.default < declaration.high else -1)
+            default = declaration.default or 0
+            number = default + (1 if default < declaration.high else -1)
             return str(number), number
         case Form.DECIMAL:
             number = f"{max(declaration.low, 0)}.125"

@@ -42,6 +42,8 @@ ELSEWHERE = {
     "params.size": "SIZES",
     "context.size": "SIZES",
     "manifest.size": "SIZES",
+    "budget.missing": "a policy",
+    "budget.cap": "a policy",
     "auth.sender": "a token",
     "run.pending": "a wait",
     "service.unavailable": "the gateway's own",

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from schemas import Problem, canonical_json, summit
+from schemas.summit.caps import NO_CAPS, BudgetCaps
 from streams.engine.processor import AvroValue, Message
 from topology.summit import SUMMIT_AUTO_CALLS
 
@@ -51,15 +52,16 @@ class Inbound(ABC):
 class Call(Inbound):
     """A SummitCall.
 
-    params: its record in JSON form.  is_automatic: the service made it, to judge a run.
+    params: its record in JSON form.  is_automatic: the service made it, to judge a run; the caps
+    of the policy are not for such calls.
     """
 
     subject = "call"
 
-    def __init__(self, message: Message) -> None:
-        validated = summit.judge_call(message.value)
-        super().__init__(message, validated.json, validated.problem, validated.hash)
+    def __init__(self, message: Message, caps: BudgetCaps) -> None:
         self.is_automatic = message.topic is SUMMIT_AUTO_CALLS
+        validated = summit.judge_call(message.value, NO_CAPS if self.is_automatic else caps)
+        super().__init__(message, validated.json, validated.problem, validated.hash)
 
     @property
     def judged_run(self) -> str | None:

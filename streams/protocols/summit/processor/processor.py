@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas.summit import rules
+from schemas.summit.caps import BudgetCaps
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
+from streams.protocols.summit.policy_values import budget_caps
 from streams.protocols.summit.processor import (
     calls,
     judging,
@@ -46,7 +48,8 @@ class SummitProcessor:
     declaration = SUMMIT_PROCESSOR
 
     def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
-        inputs = [_parse(message) for message in batch]
+        caps = budget_caps(ctx.settings)
+        inputs = [_parse(message, caps) for message in batch]
         _preload(inputs, [message.value for message in batch if message.topic is SUMMIT_TREE], ctx)
         manifests.load_rows(
             [message for message in batch if message.topic is SUMMIT_MANIFESTS], ctx
@@ -74,10 +77,10 @@ class SummitProcessor:
         return value
 
 
-def _parse(message: Message) -> Inbound | None:
+def _parse(message: Message, caps: BudgetCaps) -> Inbound | None:
     """Parse a call or a reply; return None for other records."""
     if message.topic in (SUMMIT_CALLS, SUMMIT_AUTO_CALLS):
-        return Call(message)
+        return Call(message, caps)
     return Reply(message) if message.topic is SUMMIT_REPLIES else None
 
 
