@@ -12,6 +12,7 @@ from schemas.formats import iso_ms
 from streams.cli import common, text
 from streams.cli.audit_check import check
 from streams.cli.audit_log import write_log
+from streams.cli.audit_verify import verify_against_log
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -186,6 +187,13 @@ def _print_checkpoint(checkpoint: dict[str, Any], as_json: bool) -> None:
     metavar="FILE",
     help="A public key of an auditor; repeatable.  [default: HEADRACE_AUDIT_PUBLIC_KEY]",
 )
+@click.option(
+    "--policy",
+    "policy_file",
+    type=_FILE,
+    metavar="FILE",
+    help="Compare with the transparency log of this policy.  [default: HEADRACE_TLOG_POLICY]",
+)
 @click.option("--segment", type=_FILE, metavar="FILE", help="Check this export, without a broker.")
 @_topics
 @text.options
@@ -193,6 +201,7 @@ def _print_checkpoint(checkpoint: dict[str, Any], as_json: bool) -> None:
 def verify(
     ctx: click.Context,
     public_keys: tuple[Path, ...],
+    policy_file: Path | None,
     segment: Path | None,
     names: tuple[str, ...],
 ) -> None:
@@ -203,14 +212,26 @@ def verify(
     with 1 when there are violations, when there is no checkpoint, or when records have had none
     for more than ten minutes.
 
+    With a policy, compares each record with its entry in the transparency log, and the log with
+    every published checkpoint; with --public-key the chains of checkpoints too.  Exits with 1 when
+    there are violations, or when no checkpoint is published.
+
     \b
     Examples:
       headrace audit verify --public-key auditor.pem.pub
+      headrace audit verify --policy auditor.pem.policy
       headrace audit verify --public-key auditor.pem.pub --segment facts.jsonl.gz
     """
     from streams.ops.audit import keys_of
 
     settings = Settings.load()
+    if segment is None and (policy := policy_file or settings.tlog_policy) is not None:
+        chains = _verify_chains(settings, names, keys_of(public_keys)) if public_keys else None
+        if not verify_against_log(settings, policy, names, chains.findings if chains else ()):
+            ctx.exit(1)
+        return
+    if policy_file is not None:
+        raise UsageError("--policy is not for exports, which have chains of checkpoints")
     files = public_keys or tuple(filter(None, [settings.audit_public_key]))
     if not files:
         raise UsageError("give --public-key FILE, or set HEADRACE_AUDIT_PUBLIC_KEY")
@@ -218,7 +239,7 @@ def verify(
     if segment is not None:
         result = _verify_segment(segment, names, pinned)
     else:
-        result = _verify_log(settings, names, pinned)
+        result = _verify_chains(settings, names, pinned)
     _show(result)
     covered = any(partition.sequence for partition in result.partitions)
     if result.findings or not covered or result.overdue(common.now_ms()):
@@ -235,7 +256,7 @@ def _verify_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> AuditRe
     return check(records, chains, (), pinned)
 
 
-def _verify_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> AuditResult:
+def _verify_chains(settings: Settings, names: tuple[str, ...], pinned: Keys) -> AuditResult:
     from streams.ops.audit import verify as check
 
     with common.connect(settings) as log:

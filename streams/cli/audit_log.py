@@ -26,6 +26,10 @@ def write_log(
     from streams.ops.tlog.tile_directory import TileDirectory
     from streams.ops.tlog.writer import AT_ONCE, LogWriter
 
+    if settings.crash_at:
+        from streams.ops.tlog import crash_points
+
+        crash_points.install(settings.crash_at)
     keys = load_log_keys(settings)
     accepted_gaps = [_parse_partition(gap) for gap in gaps]
     directory = TileDirectory(settings.tlog_dir or settings.state_dir / "tlog")

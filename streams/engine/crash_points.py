@@ -1,9 +1,9 @@
-"""Named points at which a worker kills itself with SIGKILL, to prove that its state survives.
+"""Named points at which a process kills itself with SIGKILL, to prove that its state survives.
 
 HEADRACE_CRASH_AT=NAME[:N] kills the process the N-th time (default: the first) it passes the
-point.  The points are the boundaries of a task's life cycle; between two of them nothing outlives
-the process, or only the log does.  They are wrapped around the methods when the setting is given,
-so a worker without it runs no code of this module.
+point.  A worker's points are the boundaries of a task's life cycle; between two of them nothing
+outlives the process, or only the log does.  They are wrapped around the methods when the setting
+is given, so a process without it runs no code of this module.
 
 No offsets are sent with a transaction.  A task's positions are rows of the transaction, the last
 ones: they are missing at `in-produce`, on the log at `before-commit`, and in the store at
@@ -16,7 +16,7 @@ import functools
 import inspect
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -78,15 +78,15 @@ POINTS: dict[str, CrashPoint] = {
 }
 
 
-def install(setting: str) -> None:
-    """Make this process die at a point, given as NAME[:N].  Raises UsageError."""
+def install(setting: str, points: Mapping[str, CrashPoint] = POINTS) -> None:
+    """Make this process die at one of its points, given as NAME[:N].  Raises UsageError."""
     name, _, count = setting.partition(":")
-    if name not in POINTS or not (count or "1").isdigit() or count == "0":
+    if name not in points or not (count or "1").isdigit() or count == "0":
         raise UsageError(
             f"HEADRACE_CRASH_AT names no point: {setting}",
-            advice=f"NAME[:N] with one of {', '.join(POINTS)}.",
+            advice=f"NAME[:N] with one of {', '.join(points)}.",
         )
-    point = POINTS[name]
+    point = points[name]
     passes = 0
 
     def pass_point(arguments: tuple[Any, ...]) -> None:

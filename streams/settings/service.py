@@ -284,7 +284,9 @@ class ServiceSettings:
         "address of a worker's /metrics, /healthz and /readyz, host:port; if unset, none",
     )
     crash_at: str = setting(
-        "CRASH_AT", "", "NAME[:N], a point at which a worker kills itself, for crash tests"
+        "CRASH_AT",
+        "",
+        "NAME[:N], a point at which a worker or `audit write` kills itself, for crash tests",
     )
     block_cache_mib: int = number(
         "BLOCK_CACHE_MIB", 64, "RocksDB block cache of a process, in MiB", 1, 1 << 20

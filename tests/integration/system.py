@@ -52,9 +52,9 @@ class Live:
     def _start(self, name: str, *arguments: str) -> Process:
         return self.process(name, "streams.cli", name, *arguments)
 
-    def process(self, name: str, module: str, *arguments: str) -> Process:
+    def process(self, name: str, module: str, *arguments: str, **environ: str) -> Process:
         state = {"STATE_DIR": str(self.folder / name)}
-        settings = named({**self.environ, **state})
+        settings = named({**self.environ, **state, **environ})
         log = self.folder / f"{name}.log"
         process = Process(
             name, log, settings, module, *arguments, before=self.before, python=self.python

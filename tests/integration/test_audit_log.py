@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ import pytest
 from streams.engine.records import TopicPartition
 from streams.log.reading import partitions, records
 from streams.ops.tlog.batches import EntrySequence
+from streams.ops.tlog.crash_points import POINTS
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.heads import choose_newest, read_heads
 from streams.ops.tlog.policy import Policy, parse_policy
@@ -59,8 +64,10 @@ def send(system: Live, numbers: range) -> None:
     with system.client as client:
         packets = [idea(number) for number in numbers]
         positions = client.post("/v1/apc/packets", json=packets).json()["positions"]
-        response = client.get("/v1/apc/packets", params={"after": positions[-1], "limit": 1})
-        assert response.status_code == 200, response.text
+        last_of_each = {position.rpartition("/")[0]: position for position in positions}
+        for position in last_of_each.values():
+            response = client.get("/v1/apc/packets", params={"after": position, "limit": 1})
+            assert response.status_code == 200, response.text
 
 
 def policy_of(folder: Path) -> Policy:
@@ -82,12 +89,33 @@ def facts(system: Live) -> set[tuple[TopicPartition, int]]:
     return {(TopicPartition(each.topic, each.partition), each.offset) for each in logged}
 
 
-def has_entries(system: Live, folder: Path, count: int) -> bool:
-    return len(read_log(system, folder, set())[1]) >= count
+def has_entries(system: Live, folder: Path, goal: int) -> bool:
+    return len(read_log(system, folder, set())[1]) >= goal
 
 
-def start_writer(system: Live, name: str) -> Process:
-    return system.process(name, "streams.cli", "audit", "write", "--every", "0.1")
+def start_writer(system: Live, name: str, **environ: str) -> Process:
+    return system.process(name, "streams.cli", "audit", "write", "--every", "0.1", **environ)
+
+
+def check_log(system: Live, folder: Path) -> None:
+    """Check that each record has one entry, and that each published head is a root of the log."""
+    heads = read_heads(system.log, system.prefix, policy_of(folder), ORIGIN)
+    state, lines = read_log(system, folder, {head.checkpoint.size for head in heads})
+    for head in heads:
+        assert state.roots[head.checkpoint.size] == head.checkpoint.root
+    places = Counter(
+        (TopicPartition(entry.topic, entry.partition), entry.offset)
+        for entry in map(parse_entry, lines)
+        if isinstance(entry, RecordEntry)
+    )
+    assert max(places.values()) == 1
+    assert places.keys() == facts(system)
+    newest = choose_newest(heads)
+    assert newest is not None
+    assert newest.checkpoint.size == len(lines)
+    assert (folder / "tlog" / "checkpoint").read_bytes() == newest.note.encode()
+    verified = json.loads(_audit(system.environ, "verify", "--json"))
+    assert (verified["holds"], verified["covered"], verified["size"]) == (True, True, len(lines))
 
 
 def test_each_record_has_one_entry_whatever_is_killed(system: Live, folder: Path) -> None:
@@ -102,24 +130,50 @@ def test_each_record_has_one_entry_whatever_is_killed(system: Live, folder: Path
         wait_for(partial(has_entries, system, folder, goal), "entries")
         writer.kill()
     _audit(system.environ, "write", "--once")
-    policy = policy_of(folder)
-    heads = read_heads(system.log, system.prefix, policy, ORIGIN)
-    state, lines = read_log(system, folder, {head.checkpoint.size for head in heads})
-    assert heads
-    for head in heads:
-        assert state.roots[head.checkpoint.size] == head.checkpoint.root
-    entries = [parse_entry(line) for line in lines]
-    places = Counter(
-        (TopicPartition(entry.topic, entry.partition), entry.offset)
-        for entry in entries
-        if isinstance(entry, RecordEntry)
-    )
-    assert max(places.values()) == 1
-    assert places.keys() == facts(system)
-    newest = choose_newest(heads)
-    assert newest is not None
-    assert newest.checkpoint.size == len(lines)
-    assert (folder / "tlog" / "checkpoint").read_bytes() == newest.note.encode()
+    check_log(system, folder)
+
+
+STANDING = {
+    "audit-before-commit": (False, False),
+    "audit-after-commit": (True, False),
+    "audit-in-tiles": (True, False),
+    "audit-after-sign": (True, False),
+    "audit-before-publish": (True, True),
+}
+"""Whether entries, and a tree head, are on the log when the writer is killed at a point."""
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["folder-there", "folder-lost"])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_crash_at_each_point_leaves_one_history(
+    system: Live, folder: Path, numbers: Iterator[range], point: str, lost: bool
+) -> None:
+    send(system, next(numbers))
+    _audit(system.environ, "write", "--once")
+    before = count_written(system, folder)
+    checkpoint = (folder / "tlog" / "checkpoint").read_bytes()
+    send(system, next(numbers))
+    writer = start_writer(system, f"{point}-{lost}", CRASH_AT=point)
+    assert writer.exit_code() == -signal.SIGKILL
+    after = count_written(system, folder)
+    assert tuple(now > then for now, then in zip(after, before, strict=True)) == STANDING[point]
+    assert (folder / "tlog" / "checkpoint").read_bytes() == checkpoint
+    if lost:
+        shutil.rmtree(folder / "tlog")
+    _audit(system.environ, "write", "--once")
+    check_log(system, folder)
+
+
+def count_written(system: Live, folder: Path) -> tuple[int, int]:
+    """Return the numbers of entries and of published heads."""
+    heads = read_heads(system.log, system.prefix, policy_of(folder), ORIGIN)
+    return len(read_log(system, folder, set())[1]), len(heads)
+
+
+@pytest.fixture(scope="module")
+def numbers() -> Iterator[range]:
+    """Return the numbers of packets that were not sent yet, ten at a time."""
+    return (range(first, first + 10) for first in count(10_000, 10))
 
 
 def test_the_last_of_two_writers_stays(system: Live, folder: Path) -> None:

@@ -19,7 +19,8 @@ class Violation(NamedTuple):
     """One violation.
 
     place: topic/partition.  first, last: the offsets between which it lies.  what: a sentence.
-    code: checkpoint_invalid, chain_broken, records_differ or records_missing.
+    code: checkpoint_invalid, chain_broken, records_differ or records_missing; of a transparency
+    log also records_added, order_invalid, batch_invalid or head_conflict.
     """
 
     place: str

@@ -8,14 +8,14 @@ another history never counts.  All else is skipped: who may write there, but has
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from schemas import Undecodable, decode
+from schemas import Undecodable, decode, sha256_hex
 from streams.engine.records import Record, TopicPartition
-from streams.ops.tlog.entries import GapEntry, parse_entry
+from streams.ops.tlog.entries import parse_entry
 from streams.ops.tlog.keys import VerifierKey, verifier_key, verify_message
 from streams.ops.tlog.merkle import RightEdge, leaf_hash
 from streams.ops.tlog.note import to_base64
@@ -35,7 +35,9 @@ class EntrySequence:
     keys: those of the log; only Ed25519 keys sign batches.
     sizes: the sizes whose roots are kept in `roots` when the log reaches them.
     due: the next offset of each covered partition that has entries.
+    batch: the offset after the last record that counted, and the SHA-256 (hex) of its value.
     refused: the number of records that did not count.
+    invalid: the offsets of those that a key has signed, and that hold no entries, or others.
     """
 
     def __init__(
@@ -46,7 +48,9 @@ class EntrySequence:
         self.edge = RightEdge()
         self.roots = {0: self.edge.root()} if 0 in self._sizes else {}
         self.due: dict[TopicPartition, int] = {}
+        self.batch: tuple[int, str] | None = None
         self.refused = 0
+        self.invalid: list[int] = []
 
     @property
     def size(self) -> int:
@@ -62,7 +66,13 @@ class EntrySequence:
             self.refused += 1
             return []
         self.append(lines)
+        self.batch = record.offset + 1, sha256_hex(record.value or b"")
         return lines
+
+    def resume(self, edge: RightEdge, due: Mapping[TopicPartition, int]) -> None:
+        """Go on from the right edge of a tree, and the next offsets after its entries."""
+        self.edge, self.due = edge, dict(due)
+        self.roots = {edge.size: edge.root()} if edge.size in self._sizes else {}
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Append entries."""
@@ -72,21 +82,28 @@ class EntrySequence:
                 self.roots[self.size] = self.edge.root()
             entry = parse_entry(line)
             if entry is not None:
-                last = entry.last if isinstance(entry, GapEntry) else entry.offset
-                self.due[TopicPartition(entry.topic, entry.partition)] = last + 1
+                self.due[TopicPartition(entry.topic, entry.partition)] = entry.end
 
     def _accept(self, record: Record) -> list[bytes] | None:
         try:
             batch = decode(record.value, _RECORD).value
-            lines = decode_bundle(batch["entries"])
-        except (Undecodable, BundleMalformed):
+        except Undecodable:
             return None
         key = self._keys.get(batch["key_id"])
         begins_here = (batch["origin"], batch["first"]) == (self.origin, self.size)
-        if key is None or not lines or not begins_here or batch["count"] != len(lines):
+        if key is None or not begins_here:
             return None
         message = _signed_message(self.origin, self.edge, batch["entries"])
-        return lines if verify_message(key, batch["signature"], message) else None
+        if not verify_message(key, batch["signature"], message):
+            return None
+        try:
+            lines = decode_bundle(batch["entries"])
+        except BundleMalformed:
+            lines = []
+        if lines and batch["count"] == len(lines):
+            return lines
+        self.invalid.append(record.offset)
+        return None
 
 
 def sign_batch(

@@ -41,6 +41,15 @@ class RecordEntry(NamedTuple):
     def position(self) -> str:
         return f"{self.topic}/{self.partition}/{self.offset}"
 
+    @property
+    def begin(self) -> int:
+        return self.offset
+
+    @property
+    def end(self) -> int:
+        """Return the offset after it."""
+        return self.offset + 1
+
     def encode(self) -> bytes:
         return f"record {self.position} {self.timestamp} sha256:{self.sha256}\n".encode()
 
@@ -54,12 +63,26 @@ class GapEntry(NamedTuple):
     last: int
     timestamp: int
 
+    @property
+    def begin(self) -> int:
+        return self.first
+
+    @property
+    def end(self) -> int:
+        """Return the offset after it."""
+        return self.last + 1
+
     def encode(self) -> bytes:
         partition = f"{self.topic}/{self.partition}"
         return f"gap {partition} {self.first} {self.last} {self.timestamp}\n".encode()
 
 
 Entry = RecordEntry | GapEntry
+
+
+def sort_key(entry: Entry) -> tuple[str, int, int]:
+    """Return what the entries of one batch are ordered by: topic, partition, offset."""
+    return entry.topic, entry.partition, entry.begin
 
 
 def parse_entry(line: bytes) -> Entry | None:

@@ -18,10 +18,14 @@ _RECORD = AUDIT_TREE_HEADS.record or ""
 
 
 class SignedHead(NamedTuple):
-    """A checkpoint that a key of its log has signed."""
+    """A checkpoint that a key of its log has signed.
+
+    offset: that of its record on `audit.tree-heads`, None of one that is read elsewhere.
+    """
 
     checkpoint: Checkpoint
     note: Note
+    offset: int | None = None
 
 
 def parse_head(data: bytes | None, policy: Policy, origin: str) -> SignedHead | None:
@@ -35,15 +39,18 @@ def parse_head(data: bytes | None, policy: Policy, origin: str) -> SignedHead | 
     return SignedHead(checkpoint, note) if is_signed else None
 
 
-def read_heads(log: Log, prefix: str, policy: Policy, origin: str) -> list[SignedHead]:
+def read_heads(
+    log: Log, prefix: str, policy: Policy, origin: str, begin: int | None = None
+) -> list[SignedHead]:
     """Return the published heads of a log, in the order of the topic; all others are skipped.
 
-    Raises TopicsMismatch, BrokerUnavailable.
+    begin: the offset to begin at, by default the first.  Raises TopicsMismatch, BrokerUnavailable.
     """
     tps = partitions(log, [full_name(AUDIT_TREE_HEADS, prefix)])
-    stored = records(log, tps, log.high_watermarks(tps))
-    heads = (parse_head(_note_of(record), policy, origin) for record in stored)
-    return [head for head in heads if head is not None]
+    begins = log.starts(tps) if begin is None else dict.fromkeys(tps, begin)
+    stored = records(log, tps, log.high_watermarks(tps), begins)
+    heads = ((parse_head(_note_of(record), policy, origin), record.offset) for record in stored)
+    return [head._replace(offset=offset) for head, offset in heads if head is not None]
 
 
 def choose_newest(heads: Iterable[SignedHead]) -> SignedHead | None:

@@ -44,7 +44,7 @@ def load_log_keys(settings: ServiceSettings) -> LogKeys:
             advice="`headrace audit key FILE --origin ORIGIN` makes both files.",
         )
     policy = load_policy(settings.tlog_policy)
-    origin = _choose_origin(policy, settings.tlog_origin)
+    origin = choose_origin(policy, settings.tlog_origin)
     private = tuple(load_private_key(Path(name)) for name in str(settings.audit_key).split(","))
     batches = next((key for key in private if isinstance(key, Ed25519PrivateKey)), None)
     if batches is None:
@@ -63,7 +63,11 @@ def load_log_keys(settings: ServiceSettings) -> LogKeys:
     return LogKeys(origin, batches, private, policy)
 
 
-def _choose_origin(policy: Policy, chosen: str | None) -> str:
+def choose_origin(policy: Policy, chosen: str | None) -> str:
+    """Return the log of a policy that is meant: the only one, or the chosen one of several.
+
+    Raises SettingsError.
+    """
     origins = tuple(dict.fromkeys(log.key.name for log in policy.logs))
     if chosen is None and len(origins) == 1:
         return origins[0]

@@ -108,7 +108,12 @@ def subtree_root(nodes: Sequence[bytes]) -> bytes:
 
 def tree_root(size: int, read: NodeReader) -> bytes:
     """Return the root of a tree of that size."""
-    return _join(_subtree_roots(0, size, read))
+    return _join(complete_roots(size, read))
+
+
+def complete_roots(size: int, read: NodeReader) -> list[bytes]:
+    """Return the roots of the complete subtrees of a tree of that size, largest first."""
+    return _subtree_roots(0, size, read)
 
 
 def prove_inclusion(index: int, size: int, read: NodeReader) -> list[bytes]:

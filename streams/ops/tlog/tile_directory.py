@@ -11,11 +11,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streams.engine.durable_files import put_in_place
-from streams.ops.tlog.merkle import leaf_hash, subtree_root
-from streams.ops.tlog.tiles import WIDTH, Tile, encode_bundle
+from streams.ops.tlog.merkle import (
+    HASH_BYTES,
+    RightEdge,
+    complete_roots,
+    leaf_hash,
+    subtree_root,
+)
+from streams.ops.tlog.tiles import HEIGHT, WIDTH, Tile, TileNodes, decode_bundle, encode_bundle
 
 CHECKPOINT = "checkpoint"
 SIGNED = ".state/signed"
+POSITION = ".state/position"
 
 
 class TileDirectory:
@@ -27,6 +34,35 @@ class TileDirectory:
         self._bundles = 0
         self._hashes: list[list[bytes]] = []
         self._tiles: list[int] = []
+
+    def resume(self, size: int) -> RightEdge:
+        """Go on from the tiles of a tree of that size; return its right edge.
+
+        Raises ValueError if a tile or bundle on the edge is not there, or they do not agree.
+        """
+        nodes = TileNodes(size, self.read_tile)
+        edge = RightEdge(size, complete_roots(size, nodes.node))
+        self._bundles, count = divmod(size, WIDTH)
+        bundle = self.read_tile(Tile(None, self._bundles, count)) if count else b""
+        self._entries = decode_bundle(bundle)
+        self._hashes, self._tiles = [], []
+        for level in range(-(-size.bit_length() // HEIGHT)):
+            index, width = divmod(size >> HEIGHT * level, WIDTH)
+            data = self.read_tile(Tile(level, index, width)) if width else b""
+            self._tiles.append(index)
+            self._hashes.append(
+                [data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)]
+            )
+        if size and [leaf_hash(line) for line in self._entries] != self._hashes[0]:
+            raise ValueError(f"bundle {self._bundles} has other entries than its tile")
+        return edge
+
+    def read_tile(self, tile: Tile) -> bytes:
+        """Return the bytes of a tile.  Raises ValueError if it is not there."""
+        data = self.read(tile.path)
+        if data is None:
+            raise ValueError(f"{tile.path} is not there")
+        return data
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Add entries; write the tiles and bundles that they complete."""

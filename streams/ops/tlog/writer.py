@@ -8,24 +8,25 @@ each other.  Tree, tiles and roots are pure functions of that topic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from schemas import encode
+from schemas import encode, sha256_hex
 from streams.engine.log import Log, Reader
 from streams.engine.records import Output, Record, TopicPartition
-from streams.errors import Fenced, InputTruncated, SettingsError
-from streams.log.reading import partitions, records
+from streams.errors import Fenced, InputTruncated
+from streams.log.reading import partitions
 from streams.ops.audit.chain import COVERED
 from streams.ops.tlog.batches import EntrySequence, sign_batch, split_entries
-from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest
+from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest, sort_key
 from streams.ops.tlog.errors import LogRolledBack
-from streams.ops.tlog.heads import SignedHead, choose_newest, parse_head, read_heads
 from streams.ops.tlog.log_keys import LogKeys
 from streams.ops.tlog.merkle import RightEdge
 from streams.ops.tlog.note import Checkpoint, Note
-from streams.ops.tlog.tile_directory import CHECKPOINT, SIGNED, TileDirectory
+from streams.ops.tlog.opening import LogOpener
+from streams.ops.tlog.position import LogPosition
+from streams.ops.tlog.tile_directory import CHECKPOINT, POSITION, SIGNED, TileDirectory
 from topology.core import AUDIT_CHECKPOINTS, AUDIT_ENTRIES, AUDIT_TREE_HEADS
 from topology.topics import full_name
 
@@ -77,22 +78,19 @@ class LogWriter:
         self._log, self._prefix, self._keys, self._clock = log, prefix, keys, clock
         self._directory, self._accepted_gaps = directory, accepted_gaps
         self._producer = log.producer(f"{prefix}headrace-audit")
-        self._state = self._new_state()
-        self._published = 0
+        self._state = EntrySequence(keys.origin, ())
+        self._published = self._heads_offset = 0
         self._gaps: list[GapEntry] = []
         self._reader: Reader | None = None
         self._covered: list[TopicPartition] = []
 
     def __enter__(self) -> Self:
         self._producer.open()  # first: it fences the previous writer, so the log is final
-        newest = self._check_heads()
+        opener = LogOpener(self._log, self._prefix, self._keys, self._directory)
+        self._state, newest, self._heads_offset = opener.open()
+        self._keep_position()
+        self._published = 0 if newest is None else newest.checkpoint.size
         positions = self._check_partitions()
-        for lines in self._read_entries(self._new_state()):
-            self._directory.append(lines)
-        self._directory.flush()
-        if newest is not None:
-            self._published = newest.checkpoint.size
-            self._directory.write(CHECKPOINT, newest.note.encode())
         self._reader = self._log.reader(positions)
         return self
 
@@ -111,60 +109,15 @@ class LogWriter:
         first = self._state.size
         entries: list[Entry] = [*self._gaps, *self._read_records()]
         if entries:
-            lines = [entry.encode() for entry in sorted(entries, key=_sort_key)]
+            lines = [entry.encode() for entry in sorted(entries, key=sort_key)]
             self._commit_entries(lines)
             self._gaps = []
             self._state.append(lines)
             self._directory.append(lines)
             self._directory.flush()
+            self._keep_position()
         note = self._publish() if self._state.size > self._published else None
         return Round(first, self._state.size, self._state.edge.root(), note)
-
-    def _new_state(self, sizes: Collection[int] = ()) -> EntrySequence:
-        return EntrySequence(self._keys.origin, self._keys.policy.keys_of(self._keys.origin), sizes)
-
-    def _read_entries(self, state: EntrySequence) -> Iterator[list[bytes]]:
-        """Read the log from its beginning into a state; yield the entries of each batch."""
-        tps = partitions(self._log, [full_name(AUDIT_ENTRIES, self._prefix)])
-        for record in records(self._log, tps, self._log.high_watermarks(tps)):
-            yield state.read(record)
-
-    def _check_heads(self) -> SignedHead | None:
-        """Read the log; return the newest published head.
-
-        Raises LogRolledBack if a checkpoint that was signed is not one of the log.
-        """
-        published = read_heads(self._log, self._prefix, self._keys.policy, self._keys.origin)
-        signed = self._read_signed()
-        heads = published if signed is None else [*published, signed]
-        self._state = self._new_state({head.checkpoint.size for head in heads})
-        for _ in self._read_entries(self._state):
-            pass
-        for head in heads:
-            root = self._state.roots.get(head.checkpoint.size)
-            if root != head.checkpoint.root:
-                what = "is shorter" if root is None else "has another root there"
-                raise LogRolledBack(
-                    f"a checkpoint of {head.checkpoint.size} entries was signed, and the log of"
-                    f" {self._state.size} {what}"
-                )
-        return choose_newest(published)
-
-    def _read_signed(self) -> SignedHead | None:
-        """Return the checkpoint that was signed last, None before the first.
-
-        Raises SettingsError if the folder has one of another log.
-        """
-        data = self._directory.read(SIGNED)
-        if data is None:
-            return None
-        head = parse_head(data, self._keys.policy, self._keys.origin)
-        if head is None:
-            raise SettingsError(
-                f"{SIGNED} in HEADRACE_TLOG_DIR is not signed by a key of {self._keys.origin}",
-                advice="Give each log a folder of its own; replaced keys stay in the policy.",
-            )
-        return head
 
     def _check_partitions(self) -> dict[TopicPartition, int]:
         """Return the next offset of each covered partition.
@@ -211,7 +164,19 @@ class LogWriter:
             batch = sign_batch(self._keys.batches, self._keys.origin, edge, portion)
             outputs.append(self._output(AUDIT_ENTRIES.name, encode(_ENTRIES, batch)))
             edge.extend(portion)
-        self._commit(outputs)
+        ends = self._commit(outputs)
+        self._state.batch = max(ends.values()), sha256_hex(outputs[-1].value or b"")
+
+    def _keep_position(self) -> None:
+        """Write how far the folder has come; what it speaks of is on the disk."""
+        state = self._state
+        if state.batch is None:
+            return
+        edge = tuple(state.edge.roots)
+        position = LogPosition(
+            state.origin, *state.batch, self._heads_offset, state.size, edge, state.due
+        )
+        self._directory.write(POSITION, position.encode())
 
     def _publish(self) -> Note:
         at_ms = self._clock()
@@ -237,14 +202,15 @@ class LogWriter:
             "quorum": True,
             "at": at_ms,
         }
-        self._commit([self._output(AUDIT_TREE_HEADS.name, encode(_TREE_HEAD, head))])
+        ends = self._commit([self._output(AUDIT_TREE_HEADS.name, encode(_TREE_HEAD, head))])
+        self._heads_offset = max(ends.values())
 
     def _output(self, topic: str, value: bytes) -> Output:
         return Output(self._prefix + topic, self._keys.origin.encode(), value)
 
-    def _commit(self, outputs: list[Output]) -> None:
+    def _commit(self, outputs: list[Output]) -> dict[TopicPartition, int]:
         try:
-            self._producer.commit(outputs)
+            return self._producer.commit(outputs)
         except Fenced as exc:
             raise Fenced(
                 "another audit writer has begun and takes over", advice="Run one at a time."
@@ -254,9 +220,3 @@ class LogWriter:
 def _entry_of(record: Record) -> RecordEntry:
     digest = record_digest(record.key, record.value, record.headers or ())
     return RecordEntry(record.topic, record.partition, record.offset, record.timestamp, digest)
-
-
-def _sort_key(entry: Entry) -> tuple[str, int, int]:
-    """Return what the entries of one round are ordered by: topic, partition, offset."""
-    offset = entry.first if isinstance(entry, GapEntry) else entry.offset
-    return entry.topic, entry.partition, offset

@@ -113,3 +113,56 @@ def test_the_topics_are_there_only_with_a_policy(tmp_path: Path) -> None:
     create_topics(log, Settings(partitions=2, tlog_policy=tmp_path))
     assert {log.topics()[name].partitions for name in names} == {1}
     assert set(TRANSPARENCY) == set(topics.EVERY) - set(topics.ALL)
+
+
+def test_verify_compares_with_the_log(logged: Logged) -> None:
+    logged.write_facts(3)
+    nothing = json.loads(run("verify", "--json", code=1).stdout)
+    assert (nothing["holds"], nothing["size"], nothing["findings"]) == (False, None, [])
+    assert "no checkpoint is published" in run("verify", code=1).stdout
+    run("write", "--once")
+    logged.write_facts(2)
+    result = json.loads(run("verify", "--json", "--policy", "k.pem.policy").stdout)
+    assert (result["holds"], result["covered"], result["size"]) == (True, False, 3)
+    assert sum(each["beyond"] for each in result["partitions"]) == 2
+    output = run("verify").stdout
+    assert "3 records are as they were logged" in output
+    assert "apc.events/0  not_covered" in output
+    run("write", "--once")
+    assert json.loads(run("verify", "--json").stdout)["covered"] is True
+
+
+def test_verify_names_what_was_forged(logged: Logged) -> None:
+    logged.write_facts(3)
+    run("write", "--once")
+    slots = logged.log.slots(EVENTS)
+    second = slots[1]
+    assert second is not None
+    slots[1] = second._replace(value=b"forged")
+    (finding,) = json.loads(run("verify", "--json", code=1).stdout)["findings"]
+    members = {"place": "apc.events/0", "first": 1, "last": 1, "code": "records_differ"}
+    assert {name: finding[name] for name in members} == members
+    output = run("verify", code=1).stdout
+    assert "the record at offset 1 is not the one that was logged" in output
+    assert "as they were logged" not in output
+    run("verify", "--topic", "saop.log")
+
+
+def test_verify_checks_chains_too_where_a_key_is_given(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged.write_facts(3)
+    with monkeypatch.context() as patched:
+        patched.delenv("HEADRACE_TLOG_POLICY")
+        run("write", "--once")
+    run("write", "--once")
+    run("verify", "--public-key", "k.pem.pub")
+    run("key", "other.pem")
+    output = run("verify", "--json", "--public-key", "other.pem.pub", code=1).stdout
+    codes = {finding["code"] for finding in json.loads(output)["findings"]}
+    assert codes == {"checkpoint_invalid"}
+
+
+def test_options_of_verify_that_do_not_go_together(logged: Logged) -> None:
+    run("verify", "--policy", "k.pem.policy", "--segment", "x", "--public-key", "k.pem.pub", code=2)
+    assert "is not covered" in run("verify", "--topic", "apc.packets", code=2).stderr
