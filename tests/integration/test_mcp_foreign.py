@@ -8,6 +8,7 @@ import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,6 +116,24 @@ def test_the_newer_typescript_client_is_served(system: Live, tools: NodeTools) -
     assert {"send", "explain", "state"} <= set(answer["tools"])
     assert answer["state"]["node"] == node
     assert answer["refused"] == [True, "node_unknown"]
+
+
+def test_the_client_of_the_ai_sdk_is_served(system: Live, tools: NodeTools, tmp_path: Path) -> None:
+    """List events too, of which the client follows webhooks only."""
+    node, order = sent_packet(system), tmp_path / "order.json"
+    order.write_text(json.dumps({"url": f"{system.url}/mcp", "node": node}))
+    ran = tools.run([NODE, "ai_sdk.js", str(order)])
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    assert (answer["server"], answer["version"]) == ("headrace", NEW)
+    assert {"send", "explain", "state"} <= set(answer["tools"])
+    assert answer["state"]["node"] == node
+    assert answer["refused"] == [True, "node_unknown"]
+    assert answer["resource"]["node"] == node
+    assert "token_missing" in answer["completed"]
+    assert answer["events"].keys() == {"rtes.event", "fact", "verdict", "inbox", "dead_letter"}
+    assert all(modes == ["poll", "push"] for modes in answer["events"].values())
+    assert answer["subscribed"] == "MCP event verdict does not support webhook delivery"
 
 
 def inspect(
