@@ -255,6 +255,11 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
+def percentiles(took_ms: list[float]) -> dict[str, float]:
+    """Return the median and the 95th and 99th percentile, as figures of a run."""
+    return {f"p{share}_ms": percentile(took_ms, share / 100) for share in (50, 95, 99)}
+
+
 def medians(rates: list[Rate]) -> Rate:
     return Rate(
         statistics.median(r.per_s for r in rates),

@@ -37,9 +37,9 @@ LENGTH = re.compile(rb"content-length: (\d+)")
 JSON = {"content-type": "application/json"}
 
 
-def gateway_url(env: Bench, limit_s: float = 60) -> str:
-    """Return the gateway's address once it is ready."""
-    log = env.directory / "gateway.log"
+def gateway_url(env: Bench, limit_s: float = 60, name: str = "gateway") -> str:
+    """Return the address of the gateway of this name, once it is ready."""
+    log = env.directory / f"{name}.log"
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         for line in log.read_text().splitlines() if log.exists() else []:

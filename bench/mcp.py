@@ -1,17 +1,18 @@
-"""Calls of MCP tools in ms, each beside the HTTP route it stands on, and records/s of a poll.
+"""Calls of MCP tools in ms, each beside the HTTP route it stands on, polls, streams and lists.
 
-python -m bench.mcp [--calls N] [--packets N]
+python -m bench.mcp [--calls N] [--packets N] [--tools N] [--idle N] [--streams N] [--starts N]
 `state` is asked in turn with the route of a thing; `send` with `POST` and a query `?after=` its
 position, all on persistent connections that read bytes, so that no client's own work counts.  The
 official Python client shows what that adds.  A poll that matches nothing reads the facts of all
-packets, as `headrace tail --json` does.
+packets, as `headrace tail --json` does.  `tools/list` shows those of many agents.  Idle streams
+cost the gateway memory; the others have each event, from its fact's writing in a transaction to the
+client.  Gateways start with and without `/mcp`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import http.client
 import itertools
 import json
 import os
@@ -21,56 +22,18 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bench.cluster import Bench, bench, percentile, wait_ready, worker
+from bench.cluster import Bench, bench, percentiles, wait_ready, worker
 from bench.gateway import Client, gateway_url
+from bench.mcp_client import McpClient
+from bench.mcp_lists import GATEWAY, lists, starts
+from bench.mcp_streams import streams
 from bench.packets import outputs, packets
 from bench.results import ROOT, Recorder, parse, record_runs
 from tests.processes import named
 
-VERSION = "2026-07-28"
 FACTS = "apc.events"
-_META = {
-    "io.modelcontextprotocol/protocolVersion": VERSION,
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 _LONG_AGO_MS = 10**9
-Json = dict[str, Any]
 Call = Callable[[], object]
-
-
-class McpClient:
-    """A persistent connection to `/mcp`, at the newest version."""
-
-    def __init__(self, url: str) -> None:
-        self._connection = http.client.HTTPConnection(url.removeprefix("http://"))
-
-    def ask(self, method: str, params: Json) -> Json:
-        """Return the result.  Raises RuntimeError for a refusal."""
-        message = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": method,
-            "params": {**params, "_meta": _META},
-        }
-        headers = {
-            "content-type": "application/json",
-            "accept": "application/json, text/event-stream",
-            "mcp-protocol-version": VERSION,
-            "mcp-method": method,
-            "mcp-name": str(params.get("name")),
-        }
-        self._connection.request("POST", "/mcp", json.dumps(message), headers)
-        text = self._connection.getresponse().read()
-        answer = json.loads(text.partition(b"data: ")[2] or text)
-        result: Json = answer.get("result") or {"isError": True}
-        if result.get("isError"):
-            raise RuntimeError(f"{method}: {text[:300]!r}")
-        return result
-
-    def call(self, tool: str, **arguments: Any) -> Json:
-        body: Json = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        structured: Json = body["structuredContent"]
-        return structured
 
 
 def in_turn(calls: int, *kinds: Call) -> list[list[float]]:
@@ -85,8 +48,7 @@ def in_turn(calls: int, *kinds: Call) -> list[list[float]]:
 
 
 def add(runs: Recorder, name: str, took: list[float]) -> None:
-    shares = {f"p{share}_ms": percentile(took, share / 100) for share in (50, 95, 99)}
-    runs.add(name, calls=len(took), **shares)
+    runs.add(name, calls=len(took), **percentiles(took))
 
 
 def states(runs: Recorder, url: str, nodes: list[str], calls: int) -> None:
@@ -198,21 +160,38 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--packets", type=int, default=20_000)
     parser.add_argument("--warm-up", type=int, default=300, help="calls")
-    options = parse(parser, arguments, {"calls": 60, "packets": 2000, "warm_up": 20})
+    parser.add_argument("--tools", type=int, default=500, help="of agents, in tools/list")
+    parser.add_argument("--idle", type=int, default=500, help="streams that nothing matches")
+    parser.add_argument("--streams", type=int, default=200, help="that have all events")
+    parser.add_argument("--rate", type=int, default=50, help="events a second")
+    parser.add_argument("--seconds", type=int, default=30, help="of these")
+    parser.add_argument("--stream-warm-up", type=int, default=15, help="seconds before them")
+    parser.add_argument("--starts", type=int, default=5, help="of a gateway, with and without /mcp")
+    quick = {"calls": 60, "packets": 2000, "warm_up": 20, "tools": 20, "idle": 20, "streams": 10}
+    quick_streams = {"seconds": 5, "stream_warm_up": 2, "starts": 1}
+    options = parse(parser, arguments, {**quick, **quick_streams})
+    with record_runs("mcp", __doc__, options) as runs:
+        measure(runs, options)
+        starts(runs, options.starts)
+
+
+def measure(runs: Recorder, options: argparse.Namespace) -> None:
     with (
-        record_runs("mcp", __doc__, options) as runs,
         bench() as env,
         worker(env, "streams.cli worker", "worker"),
-        worker(env, "streams.cli gateway --listen 127.0.0.1:0", "gateway"),
+        worker(env, GATEWAY, "gateway") as gateway,
     ):
         wait_ready(env, "worker")
         url = gateway_url(env)
+        print(f"  sending {options.packets} packets, and warming up", flush=True)
         nodes = list(fill(env, url, options.packets))[:1000]
         unrecorded = Recorder("warm-up", "", {}, quick=True)
         states(unrecorded, url, nodes, options.warm_up)
         states(runs, url, nodes, options.calls)
         sends(runs, url, options.calls)
         polls(runs, env, url)
+        lists(runs, env, url, options.calls, options.tools)
+        streams(runs, env, gateway, url, options)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any
 
 import uvloop
 
-from bench.cluster import WARM_UP_S, Bench, Rate, bench, drain, percentile, wait_ready, worker
+from bench.cluster import WARM_UP_S, Bench, Rate, bench, drain, percentiles, wait_ready, worker
 from bench.gateway import gateway_url
 from bench.results import Recorder, parse, record_runs
 from schemas import encode, from_json
@@ -57,7 +57,7 @@ async def round_trips(hr: Client, rate: int, seconds: int, warm_up_s: int) -> di
     async with hr:
         await steady(hr, rate, warm_up_s)
         took = await steady(hr, rate, seconds)
-    return {f"p{share}_ms": percentile(took, share / 100) for share in (50, 95, 99)}
+    return percentiles(took)
 
 
 def latencies(runs: Recorder, options: argparse.Namespace) -> None:

@@ -84,6 +84,7 @@ _MANY = {"run": "headrace", "workers": 1, "partitions": 256}
 _HITS = {"run": "hits, workers 1, partitions 4"}
 _WHOLE, _WARM = "events_per_cpu_s", "warm_per_cpu_s"
 _PER_CPU = "packets_per_cpu_s"
+_START = "gateway's start"
 _READ = "records_per_s"
 _FIRST, _FAST = "first view", "tail, 1000 events/s"
 _SCROLLED = "tail, scrolled from end to end"
@@ -166,6 +167,30 @@ TARGETS = (
         "mcp",
         times(of(_READ, run="poll that matches nothing"), of(_READ, run="tail --json")),
         0.5,
+    ),
+    Target(
+        "an MCP event to 200 streams, p99 ms", "mcp", of("p99_ms", run="200 streams"), 100.0, True
+    ),
+    Target(
+        "memory of 500 idle MCP streams, MB",
+        "mcp",
+        of("memory_mb", run="500 idle streams"),
+        64.0,
+        True,
+    ),
+    Target(
+        "the first page of 500 tools over MCP, p50 ms",
+        "mcp",
+        of("p50_ms", run="tools/list, first page"),
+        20.0,
+        True,
+    ),
+    Target(
+        "what /mcp adds to the start of a gateway, s",
+        "mcp",
+        minus(of("median_s", run=_START), of("median_s", run=f"{_START} without /mcp")),
+        1.0,
+        True,
     ),
     Target("the console's first paint, ms", "console", of("painted_ms", run=_FIRST), 300.0, True),
     Target("its overview filled, ms", "console", of("filled_ms", run=_FIRST), 1000.0, True),
