@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.console.browser import chromium, find_chromium
 from tests.console.demo import ToldDemo, told_demo
+from tests.console.office import Office, opened_office
 
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -36,4 +37,10 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToldDemo]:
     with told_demo(tmp_path_factory.mktemp("demo")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    with opened_office(tmp_path_factory.mktemp("office")) as running:
         yield running

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
-import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from streams.access import Role
-from streams.protocols.apc.processor import processor
-from tests.console.browser import Watch
 from tests.console.conftest import PATIENCE_MS
+from tests.console.office import HOUR_MS, READY, SESSION, Office, tab_to
 from tests.console.test_pages import AXE, PAGES
 from tests.console.test_pictures import THEMES
 from tests.processes import wait_for
-from tests.unit.doors.console.site import SignedGateway, token_gateway
-from tests.unit.envelopes import ack, idea
-from tests.unit.gateway.test_connections import serving
+from tests.unit.envelopes import idea
 
-READY = "html[data-ready=true]"
-SESSION, RULE = "sess-journey", "phase_type"
-MOST_TABS = 120
-SECOND_MS, HOUR_MS = 1000, 3_600_000
+RULE = "phase_type"
 REDRIVE = """async position => {
   const answer = await fetch('/v1/dead-letters/redrive', {
     method: 'POST', headers: {'content-type': 'application/json'},
@@ -36,76 +27,6 @@ REDRIVE = """async position => {
   });
   return [answer.status, (await answer.json()).rule];
 }"""
-
-
-class Office:
-    """A gateway with tokens: a packet that was acknowledged, and one refused an hour later.
-
-    tokens: by role.
-    """
-
-    def __init__(self, gateway: SignedGateway, url: str) -> None:
-        self.bench = gateway.bench.bench
-        self.url = url
-        self.tokens = {
-            Role.READER: gateway.new_token(Role.READER, principal="kim"),
-            Role.OPERATOR: gateway.new_token(*Role, principal="ada"),
-        }
-        self.accepted = idea(1, trace__session_id=SESSION)
-        refused = idea(2, run_phase="EXECUTION", trace__session_id=SESSION)
-        self.bench.send("apc.packets", self.accepted)
-        self.bench.now += SECOND_MS
-        self.bench.send("apc.packets", ack(self.accepted, 3))
-        self.bench.now += HOUR_MS
-        self.bench.send("apc.packets", refused)
-
-    def fail(self, packet: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-        """Send a packet that this version cannot judge, so that it becomes a dead letter."""
-        with monkeypatch.context() as patch:
-            patch.setattr(processor, "_judge", _fail)
-            self.bench.send("apc.packets", packet)
-
-    def ask(self, path: str) -> Any:
-        headers = {"authorization": f"Bearer {self.tokens[Role.OPERATOR]}"}
-        answer = httpx.get(f"{self.url}{path}", headers=headers, timeout=60)
-        return answer.raise_for_status().json()
-
-    def open(self, page: Page, path: str) -> Watch:
-        watch = Watch(page, self.url)
-        page.goto(f"{self.url}/console/{path}")
-        page.wait_for_selector(READY, state="attached")
-        return watch
-
-    def sign_in(self, page: Page, role: Role, path: str = "") -> Watch:
-        """Sign in with a token of this role, and open a page."""
-        self.open(page, "sign-in")
-        page.get_by_label("Token").fill(self.tokens[role])
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_selector("main[data-page=overview]")
-        return self.open(page, path)
-
-
-def _fail(*_: object) -> None:
-    raise RuntimeError("a fault of this version")
-
-
-@pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    with (
-        token_gateway(tmp_path_factory.mktemp("journeys")) as gateway,
-        serving(100, gateway.bench.app) as port,
-    ):
-        yield Office(gateway, f"http://127.0.0.1:{port}")
-
-
-def tab_to(page: Page, element: Locator) -> None:
-    """Press Tab until the element has the focus."""
-    element.wait_for()
-    for _ in range(MOST_TABS):
-        if element.evaluate("each => each === document.activeElement"):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"{element} is not reached by Tab")
 
 
 @pytest.mark.slow

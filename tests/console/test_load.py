@@ -6,11 +6,16 @@ take longer by the clock, which `python -m bench.console` measures too.
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
+from httpx_sse import connect_sse
 from playwright.sync_api import Browser, Page
 
 from tests.console.load import (
@@ -99,6 +104,45 @@ def _last_sequence(system: Live, session: str) -> int:
                 "/v1/rtes/events", params={**query, "cursor": answer["next"]}
             ).json()
     return int(answer["items"][-1]["sequence"])
+
+
+def _follow_stream(url: str, count: int, is_open: Event) -> list[str]:
+    """Return the events of a stream as keys of rows, once there are so many."""
+    keys: list[str] = []
+    with (
+        httpx.Client(timeout=120) as client,
+        connect_sse(client, "GET", f"{url}/v1/rtes/stream") as source,
+    ):
+        source.response.raise_for_status()
+        is_open.set()
+        for sent in source.iter_sse():
+            if sent.data:
+                value = json.loads(sent.data)
+                keys.append(f"{value['session_id']}#{value['sequence']}")
+            if len(keys) == count:
+                break
+    return keys
+
+
+def test_another_client_sees_the_sequence_of_an_open_page(system: Live, page: Page) -> None:
+    """Follow the stream with httpx-sse beside a page, which is paused and resumed meanwhile."""
+    tail = TailPage(page)
+    tail.open(system.url)
+    count, rate = 2000, 400
+    is_open = Event()
+    load = EventLoad(system.settings, count, rate)
+    with ThreadPoolExecutor(1) as pool:
+        followed = pool.submit(_follow_stream, system.url, count, is_open)
+        assert is_open.wait(60)
+        with load.sending():
+            wait_for(lambda: tail.count("received") > rate, "events come", look_s=LOOK_S)
+            tail.press("Pause")
+            tail.wait_state("paused")
+            tail.press("Resume")
+        keys = followed.result(120)
+    tail.wait_received(count)
+    assert sequences_by_session(keys).keys() == set(load.sessions)
+    assert sequences_by_session(tail.read_rows()) == sequences_by_session(keys)
 
 
 def test_four_tabs_follow_one_gateway_and_a_fifth_takes_over(

@@ -46,6 +46,7 @@ SAOP = QuerySide(
     searched=(
         SearchedRows("saop:task", key("task of")),
         SearchedRows("saop:session", key("saop session")),
+        SearchedRows("saop:rewind", key("rewind of")),
     ),
     filling=FILLING,
     live_tail=LiveTail(RTES_EVENTS, tuple(NAMES.values())),

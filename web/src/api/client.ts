@@ -29,7 +29,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 export function readProblem(error: unknown, response: Response): Problem {
   const members = isRecord(error) ? error : {};
   const code = members["rule"] ?? members["code"];
-  const detail = members["detail"] ?? members["message"] ?? members["title"];
+  const names = ["detail", "message", "reason", "title"];
+  const detail = names.map((each) => members[each]).find((each) => typeof each === "string");
   return {
     status: response.status,
     code: typeof code === "string" ? code : `http_${response.status}`,

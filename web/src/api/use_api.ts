@@ -10,11 +10,13 @@ export interface Query<T> extends State<T> {
 /** Ask a route for as long as the component stands.
 
 key: names the request; another key asks anew.  null asks nothing.
-live: ask again every two seconds. */
+live: ask again every two seconds.
+begin: how to ask. */
 export function useApi<T>(
   key: string | null,
   load: (signal: AbortSignal) => Promise<Answer<T>>,
   live = true,
+  begin: typeof poll<T> = poll,
 ): Query<T> {
   const [state, setState] = useState<{ key: string | null; value: State<T> }>({
     key,
@@ -25,7 +27,7 @@ export function useApi<T>(
   latest.current = load;
   useEffect(() => {
     if (key === null) return undefined;
-    return poll<T>(
+    return begin(
       (signal) => latest.current(signal),
       (value) => {
         setState({ key, value });

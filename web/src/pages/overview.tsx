@@ -1,4 +1,5 @@
-import { api, queryOf, type Schemas } from "../api/client";
+import { api, type Schemas } from "../api/client";
+import { useOverview } from "../api/overview";
 import { useApi } from "../api/use_api";
 import { Attention } from "../parts/attention";
 import { Bars } from "../parts/bars";
@@ -20,9 +21,7 @@ const WINDOWS = ["15m", "1h", "6h", "24h", "7d"] as const;
 export default function OverviewPage() {
   const { query, change } = useUrl();
   const window = query["window"] ?? "15m";
-  const overview = useApi(`/v1/overview?window=${window}`, (signal) =>
-    api.GET("/v1/overview", { params: { query: queryOf<"/v1/overview">({ window }) }, signal }),
-  );
+  const overview = useOverview(window);
   const choice = (
     <select
       aria-label="Window"

@@ -9,6 +9,7 @@ import { quote } from "../parts/copy";
 import { Envelope } from "../parts/envelope";
 import { NodeLink } from "../parts/link";
 import { MachineTab } from "../parts/machine";
+import { OperatorActions } from "../parts/operator_actions";
 import { Page } from "../parts/page";
 import { Panel } from "../parts/panel";
 import { ProofBadges } from "../parts/proof";
@@ -77,6 +78,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
       <Facts thing={thing} />
       {fact && <ProofBadges position={fact} key={fact} />}
       <Panel thing={thing} asOf={asOf} />
+      {asOf === undefined && <OperatorActions thing={thing} key={thing.node} />}
       <AsOf kind={thing.kind} steps={steps} asOf={asOf} />
       <Compare thing={thing} steps={steps} />
       {thing.kind === "sap:cache" && <CacheChain node={thing.node} asOf={asOf} />}

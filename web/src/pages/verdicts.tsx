@@ -1,5 +1,5 @@
 import { api, queryOf, type Schemas } from "../api/client";
-import { useApi } from "../api/use_api";
+import { useOverview } from "../api/overview";
 import { Bars } from "../parts/bars";
 import { Verdict } from "../parts/chip";
 import { NodeLink, PositionLink } from "../parts/link";
@@ -72,9 +72,7 @@ function Rules({
   protocol: string | undefined;
   verdict: string | undefined;
 }) {
-  const overview = useApi("/v1/overview?window=24h", (signal) =>
-    api.GET("/v1/overview", { params: { query: { window: "24h" } }, signal }),
-  );
+  const overview = useOverview("24h");
   const rules = (overview.data?.rules ?? []).filter(
     (each) =>
       (each.verdict === "rejected" || each.verdict === "duplicate") &&

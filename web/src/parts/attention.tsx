@@ -1,4 +1,5 @@
 import { api, type Schemas } from "../api/client";
+import { useOverview } from "../api/overview";
 import { useApi } from "../api/use_api";
 import { writeSpan } from "../state/clock";
 import { address, thingAddress } from "../state/url";
@@ -72,9 +73,7 @@ function listUnsealed(audit: Audit | undefined, time: number): Matter[] {
 
 export function Attention({ data }: { data: Overview }) {
   const audit = useApi("/v1/audit", (signal) => api.GET("/v1/audit", { signal }));
-  const hour = useApi("/v1/overview?window=1h", (signal) =>
-    api.GET("/v1/overview", { params: { query: { window: "1h" } }, signal }),
-  );
+  const hour = useOverview("1h");
   const matters = listMatters(data, hour.data?.escalations ?? 0, audit.data);
   return (
     <ul class="lines matters" data-figure="decayed" data-value={data.decayed.length}>

@@ -34,7 +34,7 @@ function useKeys(dialog: Dialog | undefined, open: (dialog: Dialog) => void): vo
       const single = hasShortcuts.value && !takesText(event.target);
       const action = readKey(event, last.current, single);
       last.current = event.key;
-      if (action === undefined || dialog !== undefined) return;
+      if (action === undefined || dialog !== undefined || isDialogOpen()) return;
       event.preventDefault();
       last.current = "";
       if (typeof action === "string") open(action);
@@ -43,6 +43,10 @@ function useKeys(dialog: Dialog | undefined, open: (dialog: Dialog) => void): vo
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, [dialog, open, route]);
+}
+
+function isDialogOpen(): boolean {
+  return document.querySelector("dialog[open]") !== null;
 }
 
 /** What is around every page: the rail, the top bar, the dialogs, what screen readers hear. */

@@ -1,5 +1,5 @@
-import { api, type Schemas } from "../api/client";
-import { useApi } from "../api/use_api";
+import type { Schemas } from "../api/client";
+import { useOverview } from "../api/overview";
 
 type Overview = Schemas["Overview"];
 
@@ -9,7 +9,7 @@ export function writeViewState(lag: Overview["lag"]): string {
 }
 
 export function ViewState() {
-  const overview = useApi("/v1/overview state", (signal) => api.GET("/v1/overview", { signal }));
+  const overview = useOverview("15m");
   if (overview.problem?.status === 0) return <span class="view-state refused">no gateway</span>;
   if (!overview.data) return null;
   return <span class="view-state">{writeViewState(overview.data.lag)}</span>;
