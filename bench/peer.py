@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Sequence
 
-from streams.engine.global_tables import GlobalTables, replicated_tables
+from streams.engine.global_tables import GlobalTables, replicate
 from streams.engine.kafka import KafkaLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output
@@ -44,11 +44,7 @@ class Judge:
         self._copies: GlobalTables | None = None
         if declared.global_tables:
             log = KafkaLog(settings.bootstrap or "", settings.security(), group)
-            directory = settings.state_dir / "copies"
-            tables = replicated_tables([declared], settings.as_work())
-            self._copies = GlobalTables(
-                directory, log, settings.prefix, settings.partitions, tables
-            )
+            self._copies = replicate(settings.state_dir / "copies", log, settings, [declared])
             self._copies.open()
             self._copies.follow()
 

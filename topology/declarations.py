@@ -143,6 +143,8 @@ class Table:
     written_once: rows whose key has this many parts are written once: of several records of such a
       key the first one stands, and later ones are refused.
     replicated_if: the name of a setting; the global table exists only where it is on.
+    limited_by: the name of a setting, the most bytes of the rows of all global tables that name it:
+      those of the keys, by their first part, that were written last.  They are written once.
     fact_key_of: the topic is one of facts, and the global table has some of them as rows: those for
       which this returns a key.  A row then has one more member, the fact's `position`.
     """
@@ -157,6 +159,7 @@ class Table:
     caught_up: bool = False
     written_once: int | None = None
     replicated_if: str | None = None
+    limited_by: str | None = None
     fact_key_of: Callable[[Mapping[str, Any]], str | None] | None = None
 
 
@@ -167,6 +170,7 @@ def public_table(
     caught_up: bool = False,
     written_once: int | None = None,
     replicated_if: str | None = None,
+    limited_by: str | None = None,
 ) -> Table:
     """Return the table whose rows are the records of a compacted topic."""
     assert topic.record is not None
@@ -180,6 +184,7 @@ def public_table(
         caught_up=caught_up,
         written_once=written_once,
         replicated_if=replicated_if,
+        limited_by=limited_by,
     )
 
 

@@ -212,15 +212,23 @@ SAP_SIGNAL_OPERATORS = Table(
     key="taskId/kind/operator.agentId",
     meaning="who has rated and who has approved each task",
 )
-SAP_CACHE_TABLE = public_table(SAP_CACHE, written_once=2, replicated_if="SAP_CACHE_COPY")
+SAP_CACHE_TABLE = public_table(
+    SAP_CACHE,
+    copied_parts=2,
+    written_once=2,
+    replicated_if="SAP_CACHE_COPY",
+    limited_by="SAP_CACHE_COPY_BYTES",
+)
 SAP_STORED_VERSIONS = Table(
     "sap.stored-versions",
     "headrace.sap.SapCacheVerdict",
     key="cacheKey/version",
     meaning="the verdict that each version of a cached answer was stored",
     topic=SAP_VERDICTS,
+    copied_parts=2,
     written_once=2,
     replicated_if="SAP_CACHE_COPY",
+    limited_by="SAP_CACHE_COPY_BYTES",
     fact_key_of=stored_version_key_of,
 )
 SAP_CACHE_HEADS = Table(

@@ -159,6 +159,21 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "bytes",
         ),
         Panel(
+            "Copies with a limit",
+            "Bytes of their rows, by the setting with the limit.",
+            {"max by (instance, setting) (headrace_copy_bytes)": "{{instance}} {{setting}}"},
+            "bytes",
+        ),
+        Panel(
+            "Keys left out of copies",
+            "What has them is asked for as if there were no copy. Raise the limit if it is much.",
+            {
+                "sum by (instance, setting) (increase(headrace_copy_evicted_keys_total[5m]))": (
+                    "{{instance}} {{setting}}"
+                )
+            },
+        ),
+        Panel(
             "Rows refused",
             "By reason. Any is a sign that somebody writes past the workers.",
             {

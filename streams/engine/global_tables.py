@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 
 from schemas import Undecodable, decode
+from streams.engine.copy_limits import CopyLimit, LimitStatus
 from streams.engine.log import Log, Pace, Reader
 from streams.engine.processor import AvroValue, Made
 from streams.engine.records import LogRecord, Record, TopicPartition, position
@@ -29,6 +30,7 @@ from streams.engine.rows import row_of, store_key
 from streams.engine.stall import StallCheck
 from streams.engine.store import Store
 from streams.errors import BrokerUnavailable, InternalUnreadable, RestoreStalled, StoreFailed
+from streams.settings.service import PREFIX, ServiceSettings
 from streams.telemetry.progress import reading
 from topology.declarations import ProcessorDeclaration, Table
 from topology.keys import partition_of, split
@@ -55,14 +57,31 @@ def replicated_tables(
     return [t for t in tables if t.replicated_if is None or settings[t.replicated_if]]
 
 
+def replicate(
+    path: Path, source: Log, settings: ServiceSettings, processors: Iterable[ProcessorDeclaration]
+) -> GlobalTables:
+    """Return the replicas of the tables that these processors replicate, not yet open."""
+    tables = replicated_tables(processors, settings.as_work())
+    names = {table.limited_by for table in tables if table.limited_by is not None}
+    limits = {name: getattr(settings, name.lower()) for name in sorted(names)}
+    return GlobalTables(path, source, settings.prefix, settings.partitions, tables, limits)
+
+
 class GlobalTables:
     """The replicas of one worker, in one RocksDB at `path`.
 
+    limits: the most bytes of the rows of some tables, by the name that they are `limited_by`.
     size_bytes: the size of the rows, as last measured.
     """
 
     def __init__(
-        self, path: Path, source: Log, prefix: str, partitions: int, tables: Iterable[Table]
+        self,
+        path: Path,
+        source: Log,
+        prefix: str,
+        partitions: int,
+        tables: Iterable[Table],
+        limits: Mapping[str, int] | None = None,
     ) -> None:
         self._path = path
         self._log = source
@@ -79,6 +98,10 @@ class GlobalTables:
         self._failure: StoreFailed | None = None
         self._indexes: dict[str, Any] = {}
         self._index_positions: dict[str, list[int]] = {}
+        self._limits = [
+            CopyLimit(PREFIX + name, size, [table for table in tables if table.limited_by == name])
+            for name, size in (limits or {}).items()
+        ]
         self.size_bytes = 0
         self._measured_at = 0.0
 
@@ -100,6 +123,7 @@ class GlobalTables:
     def _catch_up(self) -> None:
         ends = self._log.ends(self._tps)
         self._reader = self._log.reader(self._positions, Pace.LIVE)
+        self._load_limits()
         for name in self._changed_keys:
             prefix = store_key(name, "")
             for row_key, _ in self._store.scan(prefix):
@@ -110,6 +134,10 @@ class GlobalTables:
                 self.poll(_POLL_S)
                 stall.check(self._reader.position)
                 report(self._reader.position)
+
+    def _load_limits(self) -> None:
+        for limit in self._limits:
+            self._store.write(limit.load(self._store))
 
     def _warn_rebuild(self, why: StoreFailed | RestoreStalled) -> None:
         log.warning("the copies at %s are built anew: %s", self._path, why)
@@ -166,8 +194,9 @@ class GlobalTables:
     def _reopen_reader(self) -> None:
         """Read again from the applied positions.
 
-        The former reader may have passed records that were not applied.
+        The former reader may have passed records, and a limit counted some, that were not applied.
         """
+        self._load_limits()
         former, self._reader = self._reader, self._log.reader(self._positions, Pace.LIVE)
         if former is not None:
             former.close()
@@ -200,6 +229,8 @@ class GlobalTables:
                     self._changed_keys[table.name][key] = None
         rows, refused = standing_rows(keyed, self._is_written_once, self._store.get_many)
         count_refused(refused)
+        for limit in self._limits:
+            rows.update(limit.apply(rows, self._store))
         offsets = {f"{tp.topic}/{tp.partition}": n for tp, n in positions.items()}
         meta = {"identity": self._current_identity, "positions": offsets}
         self._store.write({**rows, _META: orjson.dumps(meta)})
@@ -266,6 +297,10 @@ class GlobalTables:
 
     def _positions_of(self, table: Table) -> list[int]:
         return [self._positions[tp] for tp in self._tps if self._tables[tp.topic] is table]
+
+    def limit_status(self) -> list[LimitStatus]:
+        """Return the measurements of the limits.  Any thread may call it."""
+        return [limit.status() for limit in self._limits]
 
     def _measure(self) -> None:
         self.size_bytes, self._measured_at = self._store.size_bytes(), time.monotonic()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from streams.engine.batch import Batch
-from streams.engine.global_tables import GlobalTables, replicated_tables
+from streams.engine.global_tables import GlobalTables, replicate
 from streams.engine.log import Reader
 from streams.engine.memory import MemoryLog
 from streams.engine.metrics import WorkerMetrics
@@ -111,11 +111,7 @@ class LocalHost:
         directory = self._directory / str(self._starts)
         settings = self._settings
         declarations = [p.declaration for p in self._processors()]
-        tables = replicated_tables(declarations, settings.as_work())
-        path = directory / "copies"
-        self._copies = GlobalTables(
-            path, self._source, settings.prefix, settings.partitions, tables
-        )
+        self._copies = replicate(directory / "copies", self._source, settings, declarations)
         self._copies.open()
         self.tasks = [
             LocalTask(

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.core import Metric
 
+from streams.engine import copy_limits
+from streams.engine.copy_limits import COPY_BYTES, EVICTED, LimitStatus
 from streams.engine.refused_rows import REFUSED
 from streams.engine.refused_rows import metric as refused_metric
 from streams.engine.store_metrics import declared, memory
@@ -123,6 +125,8 @@ ALL = (
     RESTORED,
     STORE,
     MEMORY,
+    COPY_BYTES,
+    EVICTED,
     REFUSED,
 )
 OTHER = "other"
@@ -152,11 +156,13 @@ class WorkerStatus(NamedTuple):
 
     copies_bytes: size of the replicated tables.
     assigned: the group has assigned tasks to this worker, maybe none.
+    limits: those of replicated tables.
     """
 
     tasks: Sequence[TaskMeasurements] = ()
     copies_bytes: int = 0
     assigned: bool = False
+    limits: Sequence[LimitStatus] = ()
 
 
 class WorkerMetrics:
@@ -201,7 +207,7 @@ class _TaskCollector:
         self._standing = standing
 
     def collect(self) -> Iterable[Metric]:
-        tasks, copies_bytes, _ = self._standing()
+        tasks, copies_bytes, _, limits = self._standing()
         ready = sum(task.ready for task in tasks)
         numbered: list[tuple[tuple[str, ...], TaskMeasurements]] = [
             ((str(task.partition),), task) for task in tasks
@@ -219,4 +225,5 @@ class _TaskCollector:
         sizes = {n: task.store_bytes for n, task in numbered}
         yield metric_family(STORE, sizes | {("copies",): copies_bytes})
         yield memory(MEMORY)
+        yield from copy_limits.metrics(limits)
         yield refused_metric()

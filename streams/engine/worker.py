@@ -13,7 +13,7 @@ from schemas import native
 from streams.engine import crash_points, faust_host
 from streams.engine.certificates import check_trust
 from streams.engine.clock import WorkerClock, wall_ms
-from streams.engine.global_tables import GlobalTables, replicated_tables
+from streams.engine.global_tables import replicate
 from streams.engine.log import Log
 from streams.engine.metrics import WorkerMetrics, WorkerStatus
 from streams.engine.metrics_server import serve_metrics
@@ -90,10 +90,7 @@ def _run(
         declarations = [p.declaration for p in processors()]
         check_topics(source, settings, declarations)
         (directory / READY_FILE).unlink(missing_ok=True)
-        tables = replicated_tables(declarations, settings.as_work())
-        copies = GlobalTables(
-            directory / "copies", source, settings.prefix, settings.partitions, tables
-        )
+        copies = replicate(directory / "copies", source, settings, declarations)
         copies.open()
         copies.follow()
 
@@ -114,7 +111,8 @@ def _run(
             )
 
         def measure_worker() -> WorkerStatus:
-            return WorkerStatus(tasks.figures(), copies.size_bytes, tasks.assignments > 0)
+            assigned, limits = tasks.assignments > 0, copies.limit_status()
+            return WorkerStatus(tasks.figures(), copies.size_bytes, assigned, limits)
 
         topics = {settings.prefix + t.name for d in declarations for t in d.inputs}
         tasks, metrics = TaskSet(make, topics), WorkerMetrics(measure_worker, rule_codes)

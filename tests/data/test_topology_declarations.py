@@ -179,6 +179,15 @@ def test_a_copy_is_of_a_public_table_of_others_or_of_an_own_one_that_is_fresh(
         assert (owner is None) == (table in tables.GIVEN)
 
 
+@pytest.mark.parametrize("processor", processors.ALL, ids=name)
+def test_rows_of_copies_under_a_limit_are_written_once(processor: ProcessorDeclaration) -> None:
+    for table in processor.global_tables:
+        if table.limited_by is not None:
+            assert table.written_once is not None
+            assert table.copied_parts == table.written_once
+            assert not table.caught_up
+
+
 @pytest.mark.parametrize("table", tables.GIVEN, ids=name)
 def test_a_table_that_clients_write_is_a_command_topic_that_is_compacted(table: Table) -> None:
     assert table.topic is not None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas import decode
-from streams.engine.global_tables import GlobalTables, replicated_tables
+from streams.engine.global_tables import GlobalTables, replicate
 from streams.engine.headers import CAUSE
 from streams.engine.log import Log
 from streams.engine.processor import Processor
@@ -120,11 +120,8 @@ class Trial:
 
     def _open_copies(self) -> GlobalTables:
         if self._copies is None:
-            settings = self._settings
             declarations = [p.declaration for p in self._processors]
-            tables = replicated_tables(declarations, settings.as_work())
-            path = self._folder / "copies"
-            copies = GlobalTables(path, self._log, settings.prefix, settings.partitions, tables)
+            copies = replicate(self._folder / "copies", self._log, self._settings, declarations)
             copies.open()
             self._copies = copies
         return self._copies

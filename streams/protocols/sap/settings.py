@@ -107,6 +107,13 @@ class SapSettings(ServiceSettings):
         "true or false",
         work=True,
     )
+    sap_cache_copy_bytes: int = number(
+        "SAP_CACHE_COPY_BYTES",
+        256 << 20,
+        "bytes of rows in a worker's copy of the cache; answers stored longest ago are left out",
+        0,
+        1 << 40,
+    )
     sap_producer_binding: bool = setting(
         "SAP_PRODUCER_BINDING",
         True,

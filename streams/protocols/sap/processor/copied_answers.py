@@ -60,10 +60,15 @@ def serve(task: TaskAggregate) -> bool:
 
 
 def _counted_versions(cache_key: str, task: TaskAggregate) -> Iterator[CopiedVersion]:
-    """Yield the versions that count, the newest first."""
+    """Yield the versions that count, the newest first.
+
+    None if there is a row after the newest verdict: the copy lags, or has left that verdict out.
+    """
     work, max_count = task.ctx.work, task.ctx.setting("CACHE_SCAN")
     rows, verdicts = work.global_table(SAP_CACHE_TABLE), work.global_table(SAP_STORED_VERSIONS)
     newest = highest_version(lambda n: _read_row(verdicts, row_name(cache_key, n)) is not None)
+    if _read_row(rows, row_name(cache_key, newest + 1)) is not None:
+        return
     named_by_next: str | None = None
     for number in range(newest, max(0, newest - max_count), -1):
         row_key = row_name(cache_key, number)

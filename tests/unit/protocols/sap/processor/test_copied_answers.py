@@ -148,6 +148,20 @@ def test_a_copy_that_lags_answers_from_what_it_has() -> None:
     assert bench.only_hit()["version"] == 2
 
 
+def test_a_row_without_its_verdict_after_the_newest_is_looked_up() -> None:
+    bench = Copying(3)
+    del bench.verdicts[bench.name(3)]
+    bench.ask()
+    assert (bench.of(SAP_VERDICTS), len(bench.of(SAP_LOOKUPS))) == ([], 1)
+
+
+def test_an_answer_whose_first_version_was_left_out_is_looked_up() -> None:
+    bench = Copying(3)
+    del bench.cache_rows[bench.name(1)], bench.verdicts[bench.name(1)]
+    bench.ask()
+    assert (bench.of(SAP_VERDICTS), len(bench.of(SAP_LOOKUPS))) == ([], 1)
+
+
 def test_a_version_that_an_earlier_release_stored_counts_by_the_one_after_it() -> None:
     bench = Copying(2)
     bench.verdicts[bench.name(1)]["recordSha256"] = None
@@ -203,13 +217,13 @@ def _line(topic: str, at_ms: int, value: Json) -> str:
     return json.dumps({"topic": topic, "timestamp": protocol_time(at_ms), "value": value})
 
 
-def _contents(lines: list[str], cache_copy: bool) -> tuple[list[Json], list[Json], Json]:
+def _contents(lines: list[str], **changes: Any) -> tuple[list[Json], list[Json], Json]:
     """Return the outcomes, the versions stored, and the last state of each task.
 
     Without causes, which are other positions where fewer records are written, and without the
     hashes of records that name them.
     """
-    named = Settings(partitions=1, sap_cache_copy=cache_copy)
+    named = Settings(partitions=1, **changes)
     records = [one for one in play(lines, named, sap_processors) if "topic" in one]
     outcomes = []
     for outcome in (one["value"] for one in records if one["topic"] == "sap.outcomes"):
@@ -231,7 +245,18 @@ def _contents(lines: list[str], cache_copy: bool) -> tuple[list[Json], list[Json
 @given(st.lists(STEPS, min_size=2, max_size=12))
 def test_tasks_get_the_same_answers_with_a_copy_and_without(steps: list[Any]) -> None:
     lines = _lines(steps)
-    assert _contents(lines, True) == _contents(lines, False)
+    assert _contents(lines, sap_cache_copy=True) == _contents(lines)
+
+
+@settings(max_examples=example_count(30), deadline=None)
+@given(st.lists(STEPS, min_size=2, max_size=12), st.integers(0, 9000))
+def test_tasks_get_the_same_answers_with_any_limit_of_the_copy(
+    steps: list[Any], limit: int
+) -> None:
+    """Some thousand bytes are one or two versions with their verdicts."""
+    lines = _lines(steps)
+    limited = _contents(lines, sap_cache_copy=True, sap_cache_copy_bytes=limit)
+    assert limited == _contents(lines)
 
 
 def _written(steps: list[Any], batch: int, stops: set[int]) -> list[LogRecord]:
