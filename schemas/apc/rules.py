@@ -115,6 +115,12 @@ DRIFT_CHECK_MISSING = Rule(
     Stage.POLICY,
     Where.PROCESSOR,
 )
+PROOF_EMPTY = Rule(
+    "proof_empty",
+    "a CLAIM or EVAL has neither evidence nor falsifiers, and the policy refuses that",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
 LINEAGE_MISMATCH = Rule(
     "lineage_mismatch",
     "lineage and payload name different protocols",

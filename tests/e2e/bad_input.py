@@ -163,6 +163,8 @@ def _policies(made: Outputs) -> Iterator[Case]:
     yield case("phase", _packet("IDEA", 42, run_phase="VALIDATION"), "phase_type")
     failed = {"anti_drift": {"ci_verifiable": False}}
     yield case("drift", _packet("IDEA", 43, metadata=failed), "drift_check_failed")
+    unproved = _packet("CLAIM", 90, run_phase="VALIDATION", proof_bundle={"evidence_refs": [""]})
+    yield case("proof", unproved, "proof_empty")
     unknown = retraction(44, 999, session=SESSION)
     yield case("retracts none", unknown, "retraction_target_unknown")
     itself = retraction(45, 45, session=SESSION)

@@ -19,6 +19,8 @@ from streams.settings import Settings
 
 KEPT = Path(__file__).parent / "kept"
 Json = dict[str, Any]
+SETTINGS = Settings(partitions=1, apc_proof_claim="warn")
+"""By which earlier versions decided, where the default is another one now."""
 
 
 def bytes_of(text: str | None) -> bytes | None:
@@ -40,7 +42,7 @@ class History:
         """A scenario of this version that goes on where the other one stopped."""
         with monkeypatch.context() as patched:
             patched.setattr(playing, "MemoryLog", self._log)
-            scenario = Scenario(Settings(partitions=1), self.folder, all_processors)
+            scenario = Scenario(SETTINGS, self.folder, all_processors)
         scenario.now = self._told["now"]
         scenario._begun, scenario._ids = self._told["begun"], self._told["ids"]
         return scenario
@@ -86,7 +88,7 @@ def whole(history: History, folder: Path, monkeypatch: Any) -> list[list[Json]]:
     Edges of the versions that have kept their logs fill in no trace of an ASAP envelope, so the
     first half has none here either.
     """
-    scenario = Scenario(Settings(partitions=1), folder, all_processors)
+    scenario = Scenario(SETTINGS, folder, all_processors)
     with monkeypatch.context() as patched:
         patched.setattr(asap, "derived_trace", lambda envelope: None)
         for number, line in enumerate(history.lines[: history.middle], 1):

@@ -10,10 +10,12 @@ Source: APC guide, 3 to 5.
 from __future__ import annotations
 
 from schemas.apc import packet_json, validate_avro
+from schemas.apc.rules import PROOF_EMPTY
 from streams.engine.processor import Message
 from streams.protocols.apc.policy_values import ApcPolicy, TransferBounds
 from streams.protocols.apc.processor.batch import Inbound
 from streams.protocols.apc.processor.lifecycle import is_deferred
+from streams.protocols.apc.processor.policy import is_unproved
 from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.processor.verification import check_gates
@@ -100,6 +102,9 @@ def _check_policy(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
     allowed = packet.packet_type in policy.phases[packet.value["run_phase"]]
     if value["verdict"] == "accepted" or value["rule"] == "phase_type":
         yield from check_equal("allowed in its phase", value["rule"] != "phase_type", allowed)
+    if value["rule"] == PROOF_EMPTY.code:
+        # Not so of accepted packets: earlier releases only warned, and their facts stay.
+        yield from check_that(is_unproved(packet, policy), "the packet is not to be refused")
     if value["verdict"] == "accepted":
         mode = "deferred" if is_deferred(packet, policy) else "immediate"
         recorded = value["verification"] or {}

@@ -30,6 +30,13 @@ GATES = (
 """The metrics of the promotion gates, and how each is compared with its bound."""
 
 
+CRITICAL_PHASES: Mapping[str, frozenset[str]] = {
+    "CLAIM": frozenset({"ARBITRATION", "VALIDATION"}),
+    "EVAL": frozenset({"VALIDATION"}),
+}
+"""The phases in which a packet of a type bears on a decision."""
+
+
 class Window(NamedTuple):
     """The demands on transfers of generations from `low` on, up to the next window.
 
@@ -89,6 +96,7 @@ class ApcPolicy:
 
     phases: the packet types that a phase allows.  decay_mode: `late`, `always` or `flag`.
     arbitration_top_k: the transfers that an arbitration selects.
+    proof_phases: by packet type, the phases in which one without evidence is refused.
     deferred_types: the packet types whose verification is deferred, whatever their metadata say.
     """
 
@@ -99,6 +107,7 @@ class ApcPolicy:
     gates: tuple[Gate, ...]
     decay_mode: str
     arbitration_top_k: int
+    proof_phases: Mapping[str, frozenset[str]]
     deferred_types: frozenset[str]
 
     @classmethod
@@ -131,8 +140,17 @@ class ApcPolicy:
             ),
             value["APC_DECAY_MODE"],
             value["APC_ARBITRATION_TOP_K"],
+            {
+                packet_type: _proof_phases(value[f"APC_PROOF_{packet_type}"], critical)
+                for packet_type, critical in CRITICAL_PHASES.items()
+            },
             words_of(value["APC_VERIFICATION_DEFERRED_TYPES"]),
         )
+
+
+def _proof_phases(mode: str, critical: frozenset[str]) -> frozenset[str]:
+    every: frozenset[str] = frozenset(get_args(RunPhase))
+    return {"warn": frozenset(), "critical": critical, "refuse": every}[mode]
 
 
 _NAMES = (
@@ -142,6 +160,7 @@ _NAMES = (
     "APC_DECAY_LATE_FROM",
     "APC_ARBITRATION_TOP_K",
     "APC_VERIFICATION_DEFERRED_TYPES",
+    *(f"APC_PROOF_{packet_type}" for packet_type in CRITICAL_PHASES),
     "APC_TRANSFER_REFINEMENT_MULTIPLIER",
     "APC_TRANSFER_CONVERGENCE_TOP_K",
     "APC_TRANSFER_PROMOTION_MODES",

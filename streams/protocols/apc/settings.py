@@ -9,6 +9,7 @@ from typing import Any
 from streams.settings.service import ServiceSettings, number, setting
 
 DECAY_MODES = ("late", "always", "flag")
+PROOF_MODES = ("warn", "critical", "refuse")
 ALWAYS_ALLOWED = ("SIGNAL", "HEARTBEAT", "ACK", "NACK")
 """Types that every phase allows, whatever the settings say."""
 PHASE_TYPES = (
@@ -39,6 +40,18 @@ def gate_bound(metric: str, bound: str, default: str) -> Any:
         "decimal",
         high=2,
         work=True,
+    )
+
+
+def proof_mode(packet_type: str, critical: str, default: str) -> Any:
+    return setting(
+        f"APC_PROOF_{packet_type}",
+        default,
+        f"what happens to a {packet_type} without evidence: a warning, a refusal where it bears on"
+        f" a decision ({critical}), or always a refusal",
+        choices=PROOF_MODES,
+        work=True,
+        rules=("proof_empty",),
     )
 
 
@@ -155,6 +168,8 @@ class ApcSettings(ServiceSettings):
         work=True,
         rules=("phase_guard_mode",),
     )
+    apc_proof_claim: str = proof_mode("CLAIM", "phases ARBITRATION and VALIDATION", "critical")
+    apc_proof_eval: str = proof_mode("EVAL", "phase VALIDATION", "warn")
     apc_verification_deferred_types: str = setting(
         "APC_VERIFICATION_DEFERRED_TYPES",
         "",

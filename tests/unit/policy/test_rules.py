@@ -58,6 +58,10 @@ MORE: Mapping[str, Sequence[Json]] = {
     "apc": (
         case("protocol_decayed", *_TRANSFERS, APC_DECAY_MAX_DRIFT="1"),
         case("protocol_decayed", *_TRANSFERS, APC_DECAY_MIN_SCORE="0"),
+        case(
+            "proof_empty",
+            {"send": "eval", "with": {"proof_bundle": {"evidence_refs": [], "falsifiers": None}}},
+        ),
         case("verified", "artifact", "eval"),
         case("evaluated_fail", "artifact", {"send": "eval", "with": {"payload": {"pass": False}}}),
         case(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from schemas.apc import ANTI_DRIFT_CHECKS, rules
+from streams.protocols.apc.policy_values import CRITICAL_PHASES, ApcPolicy
 from streams.protocols.apc.processor.batch import (
     ALL_TYPES,
     CONTENT,
@@ -29,11 +30,15 @@ ALLOWED_AFTER_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"
 
 
 class Refusal(NamedTuple):
-    """The reason why a packet is refused; verdict is `rejected` or `duplicate`."""
+    """The reason why a packet is refused; verdict is `rejected` or `duplicate`.
+
+    path: a JSON Pointer to the member at fault, if it is one.
+    """
 
     rule: str
     message: str
     verdict: str = "rejected"
+    path: str | None = None
 
 
 CheckFunction = Callable[[Inbound, BatchContext], Refusal | None]
@@ -89,6 +94,25 @@ def _drift_check_missing(packet: Inbound, context: BatchContext) -> Refusal | No
         rules.DRIFT_CHECK_MISSING.code,
         f"HEADRACE_APC_REQUIRE_ANTI_DRIFT is on and these are absent: {', '.join(absent)}.",
     )
+
+
+def is_unproved(packet: Inbound, policy: ApcPolicy) -> bool:
+    """Return whether the policy refuses a packet for the lack of evidence."""
+    phases = policy.proof_phases.get(packet.packet_type, frozenset())
+    return packet.value["run_phase"] in phases and _proof_is_empty(packet)
+
+
+def _proof_is_empty(packet: Inbound) -> bool:
+    bundle = packet.value["proof_bundle"]
+    has_evidence = any(reference.strip() for reference in bundle["evidence_refs"] or ())
+    return not has_evidence and not bundle["falsifiers"]
+
+
+def _proof_empty(packet: Inbound, context: BatchContext) -> Refusal | None:
+    if not is_unproved(packet, context.policy):
+        return None
+    message = f"{packet.packet_type} in {packet.value['run_phase']} needs evidence or falsifiers."
+    return Refusal(rules.PROOF_EMPTY.code, message, path="/proof_bundle")
 
 
 def _throttle(packet: Inbound, context: BatchContext) -> Refusal | None:
@@ -174,6 +198,7 @@ CHECKS: tuple[Check, ...] = (
     Check(2, ALL_TYPES, _phase_type),
     Check(3, ALL_TYPES, _drift_check_failed),
     Check(3, CONTENT, _drift_check_missing),
+    Check(3, frozenset(CRITICAL_PHASES), _proof_empty),
     Check(4, frozenset({"TRANSFER"}), _throttle),
     Check(4, frozenset({"ARBITRATION"}), _unknown_winner),
     Check(4, _RETRACTION, _retraction_of_retraction),
@@ -209,8 +234,7 @@ def content_warnings(packet: Inbound) -> list[str]:
 
 
 def _warn_claim(packet: Inbound, warnings: list[str]) -> None:
-    bundle = packet.value["proof_bundle"]
-    if not bundle["evidence_refs"] and not bundle["falsifiers"]:
+    if _proof_is_empty(packet):
         warnings.append(rules.PROOF_BUNDLE_EMPTY.code)
 
 

@@ -202,7 +202,7 @@ def _refuse_shape(packet: Inbound, problems: Sequence[Problem], context: BatchCo
 
 
 def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> None:
-    rule, message, verdict = refusal
+    rule, message, verdict, path = refusal
     if verdict == "duplicate":
         _send(packet, facts.duplicate(packet, rule, message))
         return
@@ -211,6 +211,8 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> 
     row = lifecycle.new_row(packet, rule, context.policy)
     lifecycle.arrive(row, lifecycle.POLICY_FAILED)
     figures = {**_verdict_members(packet, row), "anti_drift": facts.anti_drift(packet)}
+    if path is not None:
+        figures["errors"] = _errors([Problem(rule, path, message)])
     _write_verdict(packet, row, facts.rejection(packet, rule, message, **figures), context)
 
 
