@@ -6,7 +6,8 @@ python -m bench.sap [--rate N] [--seconds N] [--tasks N] [--workers N ...] [--pa
 its outcome (read_committed), all answered by the cache; with `--copies on` by the workers' copies
 of it.
 `backlog`: tasks that are there before the worker starts, two of each key.  An agent in this process
-answers the first, its answer is stored, and the second gets it from the cache.
+answers the first, its answer is stored, and the second gets it from the cache; with each choice of
+`--copies` too.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def agent(env: Bench) -> Iterator[None]:
         thread.join()
 
 
-def backlog(runs: Recorder, tasks: int) -> None:
+def backlog(runs: Recorder, tasks: int, copies: str) -> None:
     """Measure two tasks of each key, one right behind the other."""
     rnd = random.Random(SEED)
     with bench() as env:
@@ -104,12 +105,12 @@ def backlog(runs: Recorder, tasks: int) -> None:
         env.log.append(records)
         with (
             agent(env),
-            worker(env, "streams.cli worker", "worker") as running,
+            worker(env, "streams.cli worker", "worker", more=_settings(copies)) as running,
             env.reader(SAP_OUTCOMES) as reader,
         ):
             rate = drain(reader, tasks, running, limit_s=300)
     runs.add(
-        "backlog",
+        f"backlog{_label(copies)}",
         tasks_per_s=rate.per_s,
         cpu_ms_each=1000 / rate.per_cpu_s,
         peak_mb=rate.peak_mb,
@@ -119,7 +120,6 @@ def backlog(runs: Recorder, tasks: int) -> None:
 def hits(
     runs: Recorder, options: argparse.Namespace, workers: int, partitions: int, copies: str
 ) -> None:
-    more = {"SAP_CACHE_COPY": "true" if copies == "on" else "false"}
     rate, warm_up = options.rate, options.warm_up
     rnd = random.Random(SEED)
     with contextlib.ExitStack() as stack:
@@ -127,7 +127,7 @@ def hits(
         env = stack.enter_context(bench(on))
         names = [f"worker-{number}" for number in range(workers)]
         all_of = [
-            stack.enter_context(worker(env, "streams.cli worker", name, more=more))
+            stack.enter_context(worker(env, "streams.cli worker", name, more=_settings(copies)))
             for name in names
         ]
         for name in names:
@@ -145,14 +145,21 @@ def hits(
         values = measure(env, records, rate)[rate * warm_up :]
         cpu = (sum(running.cpu_s() for running in all_of) - cpu) / count
     runs.add(
-        f"hits, workers {workers}, partitions {partitions}"
-        + (", copies" if copies == "on" else ""),
+        f"hits, workers {workers}, partitions {partitions}{_label(copies)}",
         rate_per_s=rate,
         p50_ms=percentile(values, 0.5),
         p99_ms=percentile(values, 0.99),
         max_ms=max(values),
         cpu_ms_each=cpu * 1000,
     )
+
+
+def _settings(copies: str) -> dict[str, str]:
+    return {"SAP_CACHE_COPY": "true" if copies == "on" else "false"}
+
+
+def _label(copies: str) -> str:
+    return ", copies" if copies == "on" else ""
 
 
 def measure(env: Bench, records: list[Output], rate: int) -> list[float]:
@@ -207,7 +214,8 @@ def main(arguments: list[str] | None = None) -> None:
         for choice in itertools.product(options.workers, options.partitions, options.copies):
             hits(runs, options, *choice)
         if options.tasks:
-            backlog(runs, options.tasks)
+            for copies in options.copies:
+                backlog(runs, options.tasks, copies)
 
 
 if __name__ == "__main__":

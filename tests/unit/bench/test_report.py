@@ -63,9 +63,23 @@ def test_a_target_is_reached_or_not_or_was_not_measured(tmp_path: Path) -> None:
         p99: page([result(runs=[{"run": "100 packets/s", "p99_ms": p99}])], tmp_path)
         for p99 in (39.9, 40.1)
     }
-    assert "| the same, p99 ms | at most 40 | 39.9 | yes |" in pages[39.9]
+    assert (
+        "| the same, p99 ms | at most 40 | 39.9 | yes | `python -m bench.latency` |" in pages[39.9]
+    )
     assert "| the same, p99 ms | at most 40 | 40.1 | **no** |" in pages[40.1]
     assert "| a worker's memory at rest, MB | at most 250 | not measured | – |" in pages[39.9]
+
+
+def test_an_aim_has_the_command_with_the_options_that_it_needs(tmp_path: Path) -> None:
+    runs = [
+        {"run": f"hits, workers 1, partitions 4{more}", "p99_ms": p99}
+        for more, p99 in (("", 60), (", copies", 20))
+    ]
+    text = page([result("sap", runs=runs)], tmp_path)
+    plain = "| a cached answer of SAP at 50/s, p99 ms | at most 25 | 60 | **no** |"
+    assert f"{plain} `python -m bench.sap` |" in text
+    copied = "| a cached answer from a worker's copy, p99 ms | at most 25 | 20 | yes |"
+    assert f"{copied} `python -m bench.sap --copies off on` |" in text
 
 
 def test_a_ratio_is_of_medians(tmp_path: Path) -> None:
