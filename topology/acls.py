@@ -66,7 +66,7 @@ class Permission(NamedTuple):
 
 def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
     """Return all permissions of a role, topics in the order of their declaration."""
-    every = topics.EVERY if role in (Role.OPERATOR, Role.AUDITOR) else topics.ALL
+    every = topics.ALL if role in (Role.SERVICE, Role.AGENT) else topics.EVERY
     permissions = [
         Permission(role, Resource.TOPIC, Pattern.LITERAL, full_name(topic, prefix), operations)
         for topic in every

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from streams.access.callers import IDENTIFYING, OPEN, AccessRule, Role
 from streams.api.route import Produce, Route, SyncCommand
@@ -52,15 +52,19 @@ def list_access_rules() -> Iterable[tuple[str, str, AccessRule]]:
         yield method, path, need
 
 
-def index_routes(endpoints: Mapping[tuple[str, str], Endpoint]) -> Paths:
+def index_routes(
+    endpoints: Mapping[tuple[str, str], Endpoint], open_paths: Collection[str] = ()
+) -> Paths:
     """Return the route table: the access rule of each method and path, and its endpoint if any.
 
-    A path that is not in it needs any token.  Raises AssertionError for an endpoint without a rule.
+    open_paths: need no token, whatever their rule says.  A path that is not in the table needs any
+    token.  Raises AssertionError for an endpoint without a rule.
     """
     rules = {(method, path): rule for method, path, rule in list_access_rules()}
     assert endpoints.keys() <= rules.keys(), "every endpoint needs an access rule"
     paths = Paths()
     for (method, path), rule in rules.items():
-        paths.add(method, RouteEntry(path, rule, endpoints.get((method, path))))
+        applied = OPEN if path in open_paths else rule
+        paths.add(method, RouteEntry(path, applied, endpoints.get((method, path))))
     paths.add("HEAD", RouteEntry(STREAM, rules["GET", STREAM], None))  # it would not end
     return paths

@@ -16,6 +16,8 @@ from streams.api import asyncapi
 from streams.doors.console.endpoints import make_endpoints, make_sessions
 from streams.doors.console.session import Sessions
 from streams.doors.mcp.endpoint import McpEndpoint
+from streams.doors.tlog import description as tlog
+from streams.doors.tlog.endpoints import make_endpoints as make_tlog_endpoints
 from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.gateway import openapi, registry, service
@@ -55,8 +57,8 @@ def create_app(
 
     hub: the hub of the live tail, if there is one; it runs as long as the app does.
     clock: returns ms since the epoch.  ids: the schema ids of the registry in use, if there is one.
-    Raises TopicsMismatch, BrokerUnavailable, SettingsError for an invalid token file or a file of
-    views that is not valid.
+    Raises TopicsMismatch, BrokerUnavailable, SettingsError for an invalid token file, file of
+    views or policy.
     """
     gateway = make_gateway(settings, log, view, clock, hub)
     gateway.tokens = None if settings.tokens is None else TokenFile(settings.tokens)
@@ -78,7 +80,7 @@ def create_app(
     if hub is not None:
         app.include_router(router(hub), tags=["rtes"])  # for its description in OpenAPI only
         endpoints["GET", STREAM] = make_follow(hub, guard.is_token_valid)
-    paths = index_routes(endpoints)
+    paths = index_routes(endpoints, tlog.PATHS if settings.tlog_open else ())
     app.add_middleware(GatewayMiddleware, gateway=gateway, guard=guard, paths=paths)
     return app
 
@@ -162,6 +164,7 @@ def _index_endpoints(
         *(each for side in QUERIES if side.endpoints for each in side.endpoints(gateway)),
         *registry.endpoints(gateway, ids),
         *make_endpoints(gateway, sessions),
+        *make_tlog_endpoints(gateway),
     ]
     return {(method, template): answer for method, template, answer in endpoints}
 

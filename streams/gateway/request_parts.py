@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from starlette.requests import Request
 
@@ -76,3 +77,12 @@ def read_headers(request: Request) -> dict[str, str]:
     for name, value in request.headers.items():
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
+
+
+def accepts_coding(header: str, coding: str) -> bool:
+    """Return whether `Accept-Encoding` names the coding, with a weight above 0."""
+    for part in header.split(","):
+        name, *parameters = (each.strip().lower() for each in part.split(";"))
+        if name == coding:
+            return not any(re.fullmatch(r"q\s*=\s*0(\.0*)?", each) for each in parameters)
+    return False

@@ -53,6 +53,8 @@ from streams.settings.addresses import (
 )
 from streams.telemetry import logs
 from streams.view_store.live import LiveView
+from streams.view_store.transparency import followed_log
+from topology.core import TRANSPARENCY
 
 log = logging.getLogger("streams.gateway")
 
@@ -152,7 +154,8 @@ def open_log(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
 
 def _check_topics(source: KafkaLog, settings: Settings) -> None:
     topics = source.topics()
-    names = [settings.prefix + topic.name for topic in INPUTS]
+    required = INPUTS if settings.tlog_policy is None else (*INPUTS, *TRANSPARENCY)
+    names = [settings.prefix + topic.name for topic in required]
     if missing := [name for name in names if name not in topics]:
         raise TopicsMismatch(
             f"topics are missing: {', '.join(missing)}", advice="Run `headrace topics create`."
@@ -166,16 +169,17 @@ def start_view(source: KafkaLog, settings: Settings) -> Iterator[tuple[LiveView,
     While another gateway uses that directory, the view is built in a temporary one.
     """
     directory = gateway_directory(settings)
+    transparency = followed_log(settings)
     limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-gateway-") as folder:
         owns_directory = True
-        view = LiveView(source, directory / "view", settings)
+        view = LiveView(source, directory / "view", settings, transparency=transparency)
         try:
             view.start()
         except StateLocked:
             log.warning("%s is in use: the view is built in a temporary directory", directory)
             owns_directory = False
-            view = LiveView(source, Path(folder) / "view", settings)
+            view = LiveView(source, Path(folder) / "view", settings, transparency=transparency)
             view.start()
         try:
             yield view, owns_directory

@@ -262,7 +262,7 @@ class ServiceSettings:
         "TLOG_POLICY",
         None,
         "file of the policy that `headrace audit check` checks receipts by; if set, `headrace audit"
-        " write` writes a transparency log",
+        " write` writes a transparency log, and gateways serve it",
         "path",
     )
     tlog_origin: str | None = setting(
@@ -273,6 +273,12 @@ class ServiceSettings:
         None,
         "folder for the files of the log that is written; if unset, `tlog` in the state directory",
         "path",
+    )
+    tlog_open: bool = setting(
+        "TLOG_OPEN",
+        False,
+        "whether a gateway serves the transparency log below /tlog/ without a token",
+        "true or false",
     )
     log_level: str = setting("LOG_LEVEL", "info", "lowest level that is logged", choices=LOG_LEVELS)
     log_format: str = setting(

@@ -20,6 +20,7 @@ from streams.view_store.schema_guard import (
 )
 from streams.view_store.service_rows import add_to_service
 from streams.views.changes import WriteBatch
+from streams.views.projection import Apply
 from streams.views.reads import RowReader
 from streams.views.service.fold import ServiceFold
 from topology.declarations import Topic
@@ -34,25 +35,30 @@ def apply_records(
     records: Sequence[Record],
     store: RowReader,
     set_aside: Collection[str] = (),
+    followed: Mapping[str, Apply | None] = FOLLOWED,
 ) -> tuple[WriteBatch, Sequence[Record]]:
     """Return the rows that the records change, and the records without the skipped ones.
 
     topics: by full name.  set_aside: positions of records of unknown schemas to skip.
+    followed: the projections by topic.
     Raises InternalUnreadable before a record of a later version, and what a projection raises when
     many records fail: that is a defect of this version.
     """
     readable = [
-        record for record in records if not _is_skipped(topics[record.topic], record, set_aside)
+        record
+        for record in records
+        if followed[topics[record.topic].name] is None
+        or not _is_skipped(topics[record.topic], record, set_aside)
     ]
     for failures in count():
         try:
-            return _apply(topics, readable, store), readable
+            return _apply(topics, readable, store, followed), readable
         except (HeadraceError, MemoryError):
             raise
         except Exception as exc:
             if not readable or failures >= _MAX_FAILURES:
                 raise
-            index = _first_failing(topics, readable, store)
+            index = _first_failing(topics, readable, store, followed)
             _log.warning("%s is skipped: it cannot be applied: %r", position(readable[index]), exc)
             del readable[index]
     raise AssertionError("count() has no end")
@@ -65,26 +71,36 @@ def by_topic(records: Sequence[Record]) -> dict[str, list[Record]]:
     return groups
 
 
-def _apply(topics: Mapping[str, Topic], records: Sequence[Record], store: RowReader) -> WriteBatch:
+def _apply(
+    topics: Mapping[str, Topic],
+    records: Sequence[Record],
+    store: RowReader,
+    followed: Mapping[str, Apply | None],
+) -> WriteBatch:
     rows = WriteBatch(store)
     service = ServiceFold(rows)
     for name, group in by_topic(records).items():
         topic = topics[name]
         refuse_newer_schema(topic, group)
-        if apply := FOLLOWED[topic.name]:
+        if apply := followed[topic.name]:
             apply(topic, group, rows)
         add_to_service(topic, group, service, rows)
     service.write()
     return rows.settle()
 
 
-def _first_failing(topics: Mapping[str, Topic], records: Sequence[Record], store: RowReader) -> int:
+def _first_failing(
+    topics: Mapping[str, Topic],
+    records: Sequence[Record],
+    store: RowReader,
+    followed: Mapping[str, Apply | None],
+) -> int:
     """Return the index of the first record without which all before it can be applied."""
     low, high = 0, len(records)
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            _apply(topics, records[:middle], store)
+            _apply(topics, records[:middle], store, followed)
             low = middle
         except (HeadraceError, MemoryError):
             raise
@@ -95,8 +111,6 @@ def _first_failing(topics: Mapping[str, Topic], records: Sequence[Record], store
 
 def _is_skipped(topic: Topic, record: Record, set_aside: Collection[str]) -> bool:
     """Return whether a record's key is no text, its value is of no version, or it is set aside."""
-    if FOLLOWED[topic.name] is None:
-        return False
     if set_aside and is_set_aside(topic, record, set_aside):
         _log.warning("%s is skipped: it is set aside", position(record))
         return True

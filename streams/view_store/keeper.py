@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streams.engine.log import Log
 from streams.engine.store import DirectoryLock
@@ -31,6 +32,9 @@ from streams.view_store.recent_facts import RecentFacts
 from streams.view_store.row_waiters import RowWaiters
 from streams.view_store.view import View
 from streams.views.status import State, ViewStats
+
+if TYPE_CHECKING:
+    from streams.view_store.transparency import TransparencyLog
 
 POLL_S = 0.05
 TICK_S = 0.5
@@ -67,10 +71,11 @@ class ViewThread:
         watch: EndOffsetPoller,
         awaiting: RowWaiters,
         set_aside: str = "",
+        transparency: TransparencyLog | None = None,
     ) -> None:
         self._log, self._path, self._prefix, self._clock = log, path, prefix, clock
         self._waiters, self._watch, self._awaiting = waiters, watch, awaiting
-        self._set_aside = set_aside
+        self._set_aside, self._transparency = set_aside, transparency
         self._stopping = threading.Event()
         self._lock: DirectoryLock | None = None
         self._frozen = False
@@ -137,7 +142,14 @@ class ViewThread:
     def _open_view(self) -> Iterator[View]:
         """Open the store; at the end close it, or remove it if it must be rebuilt."""
         self._damage = self._pending_ends = None
-        view = View(self._log, self._path / "rows", self._prefix, self._clock, self._set_aside)
+        view = View(
+            self._log,
+            self._path / "rows",
+            self._prefix,
+            self._clock,
+            self._set_aside,
+            self._transparency,
+        )
         view.on_written = self._awaiting.written
         close = view.close
         try:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streams.engine.log import Log
 from streams.engine.records import Record
@@ -30,6 +31,9 @@ from streams.views.reads import ReadOnlyStore, SnapshotRows
 from streams.views.status import ViewStats, ViewStatus
 from streams.views.suspended import SuspendedQueries
 
+if TYPE_CHECKING:
+    from streams.view_store.transparency import TransparencyLog
+
 SWITCH_S = 0.0005
 """How long the applying thread may hold the interpreter while query threads wait."""
 
@@ -41,6 +45,7 @@ class LiveView:
 
     log: read by the threads of this view.  path: its directory; the rows are in `rows` there.
     settings: only the prefix and `view_set_aside` are used.  clock: ms since the epoch.
+    transparency: the transparency log that it follows too, if there is one.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class LiveView:
         path: Path,
         settings: Settings,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        transparency: TransparencyLog | None = None,
     ) -> None:
         self._waiters, self._awaiting = OffsetWaiters(), RowWaiters()
         self._watch = EndOffsetPoller(log, self._waiters, clock)
@@ -61,6 +67,7 @@ class LiveView:
             self._watch,
             self._awaiting,
             settings.view_set_aside,
+            transparency,
         )
         self._threads: list[threading.Thread] = []
         self._suspended = SuspendedQueries(time.monotonic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -10,9 +11,13 @@ from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.errors import TopicsMismatch
 from streams.view_store.rows import FOLLOWED
+from streams.views.projection import Apply
 from topology import topics
 from topology.declarations import TopicKind
 from topology.retention import DELETE_RETENTION_MS
+
+if TYPE_CHECKING:
+    from streams.view_store.transparency import TransparencyLog
 
 FORMAT = 12
 """Incremented when the format of a view's rows changes; older stores are then rebuilt."""
@@ -21,11 +26,19 @@ _IDENTITY_CHANGED = "the topics, the cluster or the form of the rows are not tho
 
 
 class Source:
-    """The followed topics with this prefix.  Raises TopicsMismatch if one is missing."""
+    """The followed topics with this prefix.  Raises TopicsMismatch if one is missing.
 
-    def __init__(self, log: Log, prefix: str) -> None:
+    transparency: the transparency log that is followed too, if there is one.
+    followed: the projections by topic, without prefix.
+    """
+
+    def __init__(self, log: Log, prefix: str, transparency: TransparencyLog | None = None) -> None:
         self._log = log
-        self.topics = {prefix + name: topics.BY_NAME[name] for name in FOLLOWED}
+        self.followed: Mapping[str, Apply | None] = FOLLOWED
+        if transparency is not None:
+            self.followed = {**FOLLOWED, **transparency.projections}
+        declared = {topic.name: topic for topic in topics.EVERY}
+        self.topics = {prefix + name: declared[name] for name in self.followed}
         metadata = log.topics()
         missing = sorted(set(self.topics) - set(metadata))
         if missing:
@@ -34,11 +47,13 @@ class Source:
         self.partitions = [
             TopicPartition(t.name, n) for t in topic_metadata for n in range(t.partitions)
         ]
-        self._identity = {
+        self._identity: dict[str, Any] = {
             "format": FORMAT,
             "cluster": log.cluster_id(),
             "topics": log.topic_ids([topic.name for topic in topic_metadata]),
         }
+        if transparency is not None:
+            self._identity["transparency"] = transparency.identity
 
     def of_task(self, number: int) -> list[TopicPartition]:
         """Return the partitions that a task writes: those of its number and all dead letters."""

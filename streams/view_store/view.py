@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import orjson
 
@@ -30,6 +30,9 @@ from streams.views.positions import Position, ViewBehind
 from streams.views.reads import StoredRows
 from topology.declarations import Topic
 
+if TYPE_CHECKING:
+    from streams.view_store.transparency import TransparencyLog
+
 _IDENTITY = key("", "identity")
 _AT_END = key("", "at end")
 _ANSWERED = key("", "answered")
@@ -43,6 +46,7 @@ class View(StoredRows):
     prefix: of topic names.  clock: ms since the epoch.
     set_aside: positions, separated by commas, of records that are skipped if their schema is
     unknown.
+    transparency: the transparency log that it follows too, if there is one.
     begun_anew: why the store was rebuilt; None if the existing one is used.
     at_once: maximum number of records per step.
     applied, batches, apply_s: records and batches applied, and the seconds this took.
@@ -59,8 +63,9 @@ class View(StoredRows):
         prefix: str = "",
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         set_aside: str = "",
+        transparency: TransparencyLog | None = None,
     ) -> None:
-        self._log = log
+        self._log, self._transparency = log, transparency
         self._set_aside = frozenset(filter(None, set_aside.split(",")))
         self._prefix = prefix
         self._clock = clock
@@ -69,7 +74,7 @@ class View(StoredRows):
         self.apply_s = 0.0
         self.on_written: Callable[[Collection[bytes]], None] = lambda keys: None
         self.on_applied: Callable[[Mapping[str, Topic], Sequence[Record]], None] | None = None
-        self._source = Source(log, prefix)
+        self._source = Source(log, prefix, transparency)
         self._inputs = InputEnds(log, prefix)
         self._store = _open(path)
         self._load()
@@ -120,7 +125,10 @@ class View(StoredRows):
         """
         records = self._reader.poll(timeout_s, self.at_once)
         began = time.perf_counter()
-        rows, readable = apply_records(self._source.topics, records, self._store, self._set_aside)
+        source = self._source
+        rows, readable = apply_records(
+            source.topics, records, self._store, self._set_aside, source.followed
+        )
         answers = self._record_answers(readable, rows)
         new_positions = self._update_positions(rows)
         if self.on_applied is not None:
@@ -226,7 +234,7 @@ class View(StoredRows):
         """
         if same_topics:
             return self._source.identity_change() or self._rebuild_reason(self._source)
-        return self._rebuild_reason(Source(self._log, self._prefix))
+        return self._rebuild_reason(Source(self._log, self._prefix, self._transparency))
 
     def _rebuild_reason(self, source: Source) -> str | None:
         positions = dict(self._positions)  # copied before the ends are read

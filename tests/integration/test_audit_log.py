@@ -14,6 +14,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+import httpx
 import pytest
 
 from streams.engine.records import TopicPartition
@@ -23,8 +24,10 @@ from streams.ops.tlog.crash_points import POINTS
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.heads import choose_newest, read_heads
 from streams.ops.tlog.policy import Policy, parse_policy
+from streams.ops.tlog.tiles import WIDTH, Tile
 from streams.ops.tlog.writer import LOGGED
 from tests.integration.system import Live, live
+from tests.interop.go_tools import GoTool
 from tests.processes import Process, environ_of, named, wait_for
 from tests.unit.envelopes import idea
 from topology.core import AUDIT_ENTRIES
@@ -196,3 +199,50 @@ def test_the_last_of_two_writers_stays(system: Live, folder: Path) -> None:
     heads = read_heads(system.log, system.prefix, policy_of(folder), ORIGIN)
     state, _ = read_log(system, folder, {head.checkpoint.size for head in heads})
     assert all(state.roots[head.checkpoint.size] == head.checkpoint.root for head in heads)
+
+
+@pytest.fixture(scope="module")
+def go_program(tmp_path_factory: pytest.TempPathFactory) -> GoTool:
+    module = Path(__file__).parents[1] / "interop" / "tlog"
+    return GoTool(".", tmp_path_factory.mktemp("go"), module)
+
+
+def test_go_proves_what_the_folder_and_the_gateway_hold(
+    system: Live, folder: Path, numbers: Iterator[range], go_program: GoTool, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        send(system, next(numbers))
+        _audit(system.environ, "write", "--once")
+    heads = read_heads(system.log, system.prefix, policy_of(folder), ORIGIN)
+    lines = read_log(system, folder, set())[1]
+    for name in ("notes", "receipts"):
+        (tmp_path / name).mkdir()
+    for head in heads:
+        (tmp_path / "notes" / str(head.checkpoint.size)).write_bytes(head.note.encode())
+    shutil.copy(folder / "auditor.pem.policy", tmp_path / "policy")
+    checkpoint = (folder / "tlog" / "checkpoint").read_bytes()
+    with system.client as client:
+        wait_for(
+            lambda: client.get("/tlog/checkpoint").content == checkpoint, "the gateway has the log"
+        )
+        for index in {0, len(lines) // 2, len(lines) - 1}:
+            receipt = tmp_path / "receipts" / str(index)
+            receipt.write_bytes(get_receipt(client, lines[index]))
+            _audit({}, "check", str(receipt), "--policy", str(tmp_path / "policy"))
+    shutil.copytree(folder / "tlog", tmp_path / "changed")
+    path = tmp_path / "changed" / Tile(None, 0, min(WIDTH, len(lines))).path
+    path.write_bytes(path.read_bytes()[:-2] + b"x\n")
+    places = [str(folder / "tlog"), f"{system.url}/tlog", str(tmp_path / "changed")]
+    key = str(folder / "auditor.pem.vkey")
+    runs = [go_program.run("log", key, place, cwd=tmp_path) for place in places]
+    assert [ran.returncode for ran in runs] == [0, 0, 1], [ran.stderr for ran in runs]
+    notes = len({head.checkpoint.size for head in heads})
+    assert runs[0].stdout == runs[1].stdout == f"{notes} notes, {len(lines)} entries\n"
+
+
+def get_receipt(client: httpx.Client, line: bytes) -> bytes:
+    entry = parse_entry(line)
+    assert isinstance(entry, RecordEntry)
+    response = client.get(f"/v1/audit/receipts/{entry.position}")
+    assert response.status_code == 200, response.text
+    return response.content

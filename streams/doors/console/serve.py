@@ -20,6 +20,7 @@ from streams.doors.console.build import FOLDER, NAME, BuildInvalid, read_built
 from streams.gateway.endpoints import Endpoint
 from streams.gateway.entity_tags import tag_response
 from streams.gateway.http_response import make_response
+from streams.gateway.request_parts import accepts_coding
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +148,7 @@ def respond(files: Mapping[str, Asset] | None, request: Request) -> HttpResponse
         return make_response(no_route(f"there is no {request.scope['path']}", ()))
     name = path if path in files else INDEX
     asset, accepted = files[name], request.headers.get("accept-encoding", "")
-    coding = next((each for each in asset.coded if accepts(accepted, each)), None)
+    coding = next((each for each in asset.coded if accepts_coding(accepted, each)), None)
     headers = {
         "cache-control": _IMMUTABLE if _HASHED_NAME.fullmatch(name) else _NO_CACHE,
         "content-type": _MEDIA_TYPES.get(Path(name).suffix, "application/octet-stream"),
@@ -158,12 +159,3 @@ def respond(files: Mapping[str, Asset] | None, request: Request) -> HttpResponse
         headers["content-encoding"] = coding
     content = asset.content if coding is None else asset.coded[coding]
     return tag_response(request, HttpResponse(content, 200, headers), asset.content)
-
-
-def accepts(header: str, coding: str) -> bool:
-    """Return whether `Accept-Encoding` names the coding, with a weight above 0."""
-    for part in header.split(","):
-        name, *parameters = (each.strip().lower() for each in part.split(";"))
-        if name == coding:
-            return not any(re.fullmatch(r"q\s*=\s*0(\.0*)?", each) for each in parameters)
-    return False

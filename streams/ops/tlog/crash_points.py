@@ -20,7 +20,7 @@ POINTS: dict[str, CrashPoint] = {
         LogWriter, "_commit_entries", True, "the entries are committed, and in no tile"
     ),
     "audit-in-tiles": CrashPoint(
-        TileDirectory, "_write_tile", True, "a part of the tiles is in the folder"
+        TileDirectory, "write_tile", True, "a part of the tiles is in the folder"
     ),
     "audit-after-sign": CrashPoint(
         LogWriter, "_sign", True, "a checkpoint is signed, and only in the folder"

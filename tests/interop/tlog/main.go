@@ -2,6 +2,7 @@
 //
 // The folder has `log.vkey`, `notes/<size>`, `tile/…`, `entries` (a bundle of all entries),
 // `policy`, `receipts/<index>` and `refused/<name>`.  It prints what it checked, or exits with 1.
+// `log KEY PLACE` reads a whole log, and holds the notes of the folder against it.
 package main
 
 import (
@@ -28,16 +29,17 @@ func main() {
 		check(cosign(os.Args[2]))
 		return
 	}
+	if len(os.Args) == 4 && os.Args[1] == "log" {
+		checkLog(os.Args[2], place(os.Args[3]))
+		return
+	}
 	check(os.Chdir(os.Args[1]))
 	entries := decodeBundle(read("entries"))
 	verifier, err := note.NewVerifier(strings.TrimSpace(string(read("log.vkey"))))
 	check(err)
 	trees := openNotes(verifier)
 	last := trees[len(trees)-1]
-	if last.N != int64(len(entries)) {
-		check(fmt.Errorf("%d entries, but the size is %d", len(entries), last.N))
-	}
-	checkTrees(trees, entries)
+	checkTrees(trees, entries, tlog.TileHashReader(last, place(".")))
 	checkReceipts(verifier, entries)
 	fmt.Printf("%d notes, %d entries\n", len(trees), len(entries))
 }
@@ -77,9 +79,7 @@ func openNotes(verifier note.Verifier) []tlog.Tree {
 	for _, name := range names("notes/*") {
 		opened, err := note.Open(read(name), note.VerifierList(verifier))
 		check(err)
-		tree, err := tlog.ParseTree([]byte("go.sum database tree\n" + afterLine(opened.Text)))
-		check(err)
-		trees = append(trees, tree)
+		trees = append(trees, parseTree(opened.Text))
 	}
 	slices.SortFunc(trees, func(a, b tlog.Tree) int { return int(a.N - b.N) })
 	return trees
@@ -90,30 +90,12 @@ func afterLine(text string) string {
 	return rest
 }
 
-// tiles reads our files by the names that tlog-tiles gives them.
-type tiles struct{}
-
-func (tiles) Height() int { return 8 }
-
-func (tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
-	var found [][]byte
-	for _, tile := range wanted {
-		name := strings.Replace(tile.Path(), "tile/8/", "tile/", 1)
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, data)
-	}
-	return found, nil
-}
-
-func (tiles) SaveTiles([]tlog.Tile, [][]byte) {}
-
 // checkTrees proves each entry, and each tree as the beginning of the last.
-func checkTrees(trees []tlog.Tree, entries [][]byte) {
+func checkTrees(trees []tlog.Tree, entries [][]byte, hashes tlog.HashReader) {
 	last := trees[len(trees)-1]
-	hashes := tlog.TileHashReader(last, tiles{})
+	if last.N != int64(len(entries)) {
+		check(fmt.Errorf("%d entries, but the size is %d", len(entries), last.N))
+	}
 	for index, entry := range entries {
 		path, err := tlog.ProveRecord(last.N, int64(index), hashes)
 		check(err)

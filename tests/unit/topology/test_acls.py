@@ -79,7 +79,7 @@ def test_gateways_may_ask_for_the_offsets_of_every_topic() -> None:
     seen = {
         topic for each in (READ, WRITE, Operation.DESCRIBE) for topic in may(Role.GATEWAY, each)
     }
-    assert seen == set(topics.ALL)
+    assert seen == set(topics.EVERY)
 
 
 def test_readers_write_nothing() -> None:

@@ -79,7 +79,7 @@ def test_a_record_that_a_projection_cannot_apply_is_skipped_alone(
             raise ValueError
         projection(topic, records, rows)
 
-    monkeypatch.setattr("streams.view_store.apply.FOLLOWED", {**FOLLOWED, FACT: strict})
+    monkeypatch.setitem(FOLLOWED, FACT, strict)
     forge(bench, FACT, b"forged", b"\0")
     bench.send("apc.packets", idea())
     forge(bench, FACT, b"forged", b"\0")

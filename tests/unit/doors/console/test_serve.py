@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from streams.doors.console.build import NAME
-from streams.doors.console.serve import HEADERS, accepts
+from streams.doors.console.serve import HEADERS
+from streams.gateway.request_parts import accepts_coding
 from tests.unit.doors.console.site import PAGE, SCRIPT, SCRIPT_PATH, write_site
 from tests.unit.gateway.bench import GatewayBench
 
@@ -128,6 +129,6 @@ def test_files_other_than_those_built_are_not_served(
 
 
 def test_weights_of_codings() -> None:
-    assert accepts("gzip, br;q=0.1", "br")
-    assert not accepts("gzip, br;q=0.000", "br")
-    assert not accepts("", "br")
+    assert accepts_coding("gzip, br;q=0.1", "br")
+    assert not accepts_coding("gzip, br;q=0.000", "br")
+    assert not accepts_coding("", "br")

@@ -20,10 +20,11 @@ from streams.ops.tlog.writer import LOGGED, LogWriter
 from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.unit.ops.tlog.example_log import KEY, ORIGIN, POLICY, PRIVATE
-from topology.core import AUDIT_ENTRIES, AUDIT_TREE_HEADS
+from topology.core import AUDIT_CHECKPOINTS, AUDIT_ENTRIES, AUDIT_TREE_HEADS
 
 START_MS = 1_732_435_200_000
 EVENTS = TopicPartition("apc.events", 0)
+PARTITIONS = [EVENTS, TopicPartition("apc.events", 1), TopicPartition(AUDIT_CHECKPOINTS.name, 0)]
 ENTRIES = TopicPartition(AUDIT_ENTRIES.name, 0)
 HEADS = TopicPartition(AUDIT_TREE_HEADS.name, 0)
 KEYS = LogKeys(ORIGIN, PRIVATE, (PRIVATE,), parse_policy(POLICY.encode()))

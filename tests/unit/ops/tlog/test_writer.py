@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from schemas import encode
 from streams.engine.memory import MemoryProducer
-from streams.engine.records import Output, TopicPartition
+from streams.engine.records import Output
 from streams.errors import Fenced, InputTruncated, SettingsError, TopicsMismatch
 from streams.ops.tlog.batches import EntrySequence, sign_batch
 from streams.ops.tlog.entries import GapEntry, RecordEntry, parse_entry
@@ -27,10 +27,8 @@ from streams.ops.tlog.writer import LogWriter
 from streams.ops.topics import create_topics
 from tests.examples import example_count
 from tests.unit.ops.tlog.example_log import KEY, ORIGIN, PRIVATE
-from tests.unit.ops.tlog.logged import EVENTS, Logged
-from topology.core import AUDIT_CHECKPOINTS, AUDIT_ENTRIES, AUDIT_TREE_HEADS
-
-PARTITIONS = [EVENTS, TopicPartition("apc.events", 1), TopicPartition(AUDIT_CHECKPOINTS.name, 0)]
+from tests.unit.ops.tlog.logged import EVENTS, PARTITIONS, Logged
+from topology.core import AUDIT_ENTRIES, AUDIT_TREE_HEADS
 
 
 class Killed(BaseException):
@@ -124,7 +122,7 @@ def kill(
     [
         (MemoryProducer, "commit"),
         (LogWriter, "_commit_entries"),
-        (TileDirectory, "_write_tile"),
+        (TileDirectory, "write_tile"),
         (LogWriter, "_sign"),
         (LogWriter, "_commit_head"),
     ],

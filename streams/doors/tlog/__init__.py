@@ -1,0 +1,1 @@
+"""The transparency log as others read it: checkpoint, tiles and bundles of tlog-tiles."""

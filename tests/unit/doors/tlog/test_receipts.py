@@ -1,0 +1,94 @@
+"""Receipts of records over HTTP: each holds by the policy, without the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from streams.ops.tlog.entries import RecordEntry, parse_entry
+from streams.ops.tlog.policy import parse_policy
+from streams.ops.tlog.receipt import check_receipt, parse_receipt
+from tests.unit.doors.tlog.served import ServedLog, get, rule_of
+from tests.unit.ops.tlog.example_log import POLICY
+from tests.unit.ops.tlog.logged import EVENTS, PARTITIONS
+
+RECEIPTS = "/v1/audit/receipts"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> ServedLog:
+    return ServedLog(tmp_path)
+
+
+def receipt_of(http: httpx.AsyncClient, position: str) -> bytes:
+    response = get(http, f"{RECEIPTS}/{position}")
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    return response.content
+
+
+def test_the_receipt_of_each_record_holds(served: ServedLog) -> None:
+    for count in (3, 300, 20):
+        for tp in PARTITIONS:
+            served.logged.write_facts(count, tp)
+        served.write(2)
+    entries = [entry for entry in map(parse_entry, served.logged.lines()) if entry is not None]
+    policy = parse_policy(POLICY.encode())
+    with served.gateway() as http:
+        for index, entry in enumerate(entries):
+            assert isinstance(entry, RecordEntry)
+            data = receipt_of(http, entry.position)
+            assert check_receipt(data, policy).fault is None
+            receipt = parse_receipt(data)
+            assert (receipt.entry, receipt.index) == (entry, index)
+
+
+def test_a_record_without_an_entry(served: ServedLog) -> None:
+    served.write(3)
+    served.logged.write_facts(2)
+    served.write(2)
+    with served.gateway() as http:
+        for position, expected in (
+            ("apc.events/0/3", (404, "record_unknown")),  # the marker of the first transaction
+            ("apc.events/0/6", (404, "record_unknown")),  # that of a later one, within a round
+            ("apc.events/0/9", (409, "not_logged")),
+            ("apc.events/1/0", (409, "not_logged")),
+            ("apc.events/x/0", (404, "record_unknown")),
+            ("apc.events/0/-1", (404, "record_unknown")),
+            ("apc.packets/0/0", (422, "topic_not_covered")),
+            ("nothing/0/0", (422, "topic_not_covered")),
+        ):
+            assert rule_of(get(http, f"{RECEIPTS}/{position}")) == expected, position
+        response = get(http, f"{RECEIPTS}/apc.events/0/9?wait=61")
+        assert rule_of(response) == (422, "query_value")
+        assert get(http, f"{RECEIPTS}/apc.events/0/9").headers["retry-after"] == "1"
+
+
+def test_a_record_is_not_proved_before_it_is_published(
+    served: ServedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.logged.write_facts(3)
+    with monkeypatch.context() as patched, served.logged.writer() as writer:
+        patched.setattr(writer, "_publish", lambda: None)
+        writer.round()
+    with served.gateway() as http:
+        path = f"{RECEIPTS}/apc.events/0/1"
+        assert rule_of(get(http, path)) == (409, "not_logged")
+
+        async def ask_and_publish() -> httpx.Response:
+            waiting = asyncio.create_task(http.get(f"{path}?wait=60"))
+            await asyncio.to_thread(served.write, 0)
+            return await waiting
+
+        response = asyncio.run(ask_and_publish())
+        assert check_receipt(response.content, parse_policy(POLICY.encode())).fault is None
+
+
+def test_without_a_policy_there_are_no_receipts(served: ServedLog) -> None:
+    served.write(3)
+    with served.gateway(tlog_policy=None) as http:
+        position = f"{EVENTS.topic}/0/0"
+        assert rule_of(get(http, f"{RECEIPTS}/{position}")) == (404, "tlog_off")
