@@ -108,6 +108,7 @@ console-check: setup
 
 console-pictures: setup
 	PICTURES=docs/console $(BIN)/python -m pytest --quiet -p no:xdist tests/console/test_pictures.py -k taken
+	PICTURES=docs/console $(BIN)/python -m pytest --quiet -p no:xdist tests/unit/cli/watch/test_picture.py
 
 bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench
