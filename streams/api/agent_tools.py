@@ -17,7 +17,7 @@ class AgentTool(NamedTuple):
 
     name: of the tool; None for the agent, which is called by its inputs.
     takes, returns: the JSON Schemas of the arguments and of the output, if there is one.
-    annotations: what a bridged server says of the tool; None for an agent that is no bridge.
+    annotations: what a bridged server says of the tool, as MCP has it; None where it says nothing.
     """
 
     agent_id: str
@@ -45,6 +45,7 @@ class AgentTools(NamedTuple):
     topic: of the calls.  list: the tools of registered agents, by agent, the agent itself first.
     call: makes the envelope of a call.  cancel: makes that which cancels a run, with a reason.
     node: the node of a run, whose outcome is the answer.
+    is_bridged: whether a run is a call of a real MCP server's tool, whose result is the output.
     manifest: the node of the manifest that declares a tool.
     changes: a record of this topic is written when an agent is registered, changed or withdrawn.
     wait_s: how long a call waits for it; takes what the caller wishes, in seconds.
@@ -55,6 +56,7 @@ class AgentTools(NamedTuple):
     call: Callable[[AgentTool, Mapping[str, Any], CallContext], Json]
     cancel: Callable[[str, str], Json]
     node: Callable[[str], str]
+    is_bridged: Callable[[ReadOnlyStore, str], bool]
     manifest: Callable[[AgentTool], str]
     changes: Topic
     wait_s: Callable[[ServiceSettings, float | None], float]

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 from streams.access.callers import Role
 from streams.api.agent_tools import AgentTool, AgentTools, CallContext
 from streams.doors.mcp.door import Door, ToolCall
-from streams.doors.mcp.results import META, Json, refused, tool_result
-from streams.doors.mcp.rules import meaning_of
+from streams.doors.mcp.results import META, Json, refused
+from streams.doors.mcp.run_results import describe_end, describe_pending, describe_rejection, places
 from streams.doors.mcp.schemas import or_refusal
-from streams.doors.mcp.sending import REFUSED, RecordVerdict, await_ruling, produce
+from streams.doors.mcp.sending import REFUSED, await_ruling, produce
 from streams.doors.mcp.tasks import try_task
 from streams.doors.mcp.waiting import Deadline, await_outcome, find_awaited
+from streams.engine.headers import TRACEPARENT, trace_id
 from streams.gateway.caller import get_caller
 from streams.protocols.queries import QUERIES
 
 OFFERED: tuple[AgentTools, ...] = tuple(
     side.agent_tools for side in QUERIES if side.agent_tools is not None
 )
-PENDING = "run.pending"
 _MOST_NAME = 64
 _CUT = 55
 _DIGITS = 8
@@ -109,7 +109,7 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
         cause = await asyncio.shield(producing)
         ruling = await await_ruling(door, cause, deadline.left_s())
         if ruling is not None and ruling.verdict in REFUSED:
-            return _rejection(door, ruling, context, cause)
+            return await describe_rejection(door, ruling, context.run_id, cause)
         outcome, meta = None, {**places(door, ruling, cause), **offered.meta}
         if ruling is not None:
             awaited = find_awaited(door, of.node(context.run_id))
@@ -122,17 +122,20 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
             _cancel(door, of, context.run_id, producing)
         raise
     if outcome is None:
-        return _pending(context, meta)
-    return ended(context.run_id, outcome, meta)
+        return describe_pending(context.run_id, meta)
+    return describe_end(door, of, context.run_id, outcome, meta)
 
 
 def _context_of(door: Door, meta: Mapping[str, Any]) -> CallContext:
     """Return what `_meta` says of the run; the door makes an id where there is none."""
-    budget = meta.get(f"{META}budget")
+    budget, run_id = meta.get(f"{META}budget"), _text_in(meta, "run-id")
+    trace, context = _text_in(meta, "trace-id"), meta.get(TRACEPARENT)
+    if trace is None and run_id is None and isinstance(context, str):
+        trace = trace_id(context.encode(errors="replace"))
     return CallContext(
-        _text_in(meta, "run-id") or door.new_run_id(),
+        run_id or door.new_run_id(),
         _text_in(meta, "parent-run-id"),
-        _text_in(meta, "trace-id"),
+        trace,
         budget if isinstance(budget, dict) else None,
     )
 
@@ -167,48 +170,6 @@ def _forget(task: asyncio.Task[None]) -> None:
     _cancelling.discard(task)
     if not task.cancelled():
         task.exception()  # the run then ends by its own limits
-
-
-def places(door: Door, ruling: RecordVerdict | None, cause: str) -> Json:
-    places: Json = {f"{META}position": door.short(cause)}
-    if ruling is not None and ruling.fact is not None:
-        places[f"{META}fact"] = door.short(ruling.fact)
-    return places
-
-
-def _rejection(door: Door, ruling: RecordVerdict, context: CallContext, cause: str) -> Json:
-    body = {
-        "rule": ruling.rule,
-        "rule_meaning": meaning_of(ruling.rule, ruling.protocol),
-        "detail": ruling.detail or f"the call is {ruling.verdict}",
-        "fault": ruling.fault,
-        "runId": context.run_id,
-    }
-    return tool_result(body, is_error=True, meta=places(door, ruling, cause))
-
-
-def _pending(context: CallContext, meta: Json) -> Json:
-    detail = f"the run has not ended; call again with {META}run-id {context.run_id}, or ask `state`"
-    body = {"rule": PENDING, "detail": detail, "runId": context.run_id}
-    return tool_result(body, is_error=True, meta=meta)
-
-
-def ended(run_id: str, outcome: Json, meta: Json) -> Json:
-    """Return the result of a run that has ended.  outcome: its RunResult or ToolResult."""
-    names = ("status", "metrics", "provenance", "verification", "evidence")
-    about = {name: outcome[name] for name in names if outcome.get(name) is not None}
-    status = about.setdefault("status", "failed" if "error" in outcome else "completed")
-    meta = {**meta, f"{META}run": {"runId": run_id, **about}}
-    if "error" in outcome:
-        error = outcome["error"] or {}
-        detail = str(error.get("message") or f"the run is {status}")
-        data = error.get("data")
-        rule = data.get("reason") if isinstance(data, dict) else None
-        body = {"rule": rule, "detail": detail, "runId": run_id, "error": error}
-        return tool_result({**body, "status": status}, is_error=True, meta=meta)
-    output = outcome.get("output")
-    structured = output if isinstance(output, dict) else {"value": output}
-    return tool_result(structured, meta=meta)
 
 
 def page_of(names: Sequence[str], cursor: str | None, size: int) -> tuple[int, str | None]:

@@ -64,14 +64,20 @@ def refusal_result(body: Mapping[str, Any]) -> Json:
 
 
 def bounded(result: Json, most_bytes: int) -> Json:
-    """Return the result, or a refusal if its text is above the limit."""
+    """Return the result, or a refusal if its content is above the limit."""
     if "content" not in result:  # a task, whose result comes later
         return result
-    size = len(result["content"][0]["text"].encode())
+    size = sum(map(_size, result["content"]))
     if size <= most_bytes:
         return result
     detail = f"the answer has {size} bytes, and {most_bytes} are allowed; ask for less by `limit`"
     return refusal_result(refused(413, detail, RESULT_TOO_LARGE).body)
+
+
+def _size(block: Json) -> int:
+    """Return the bytes of a part of the content: of a text without the signs that JSON adds."""
+    text = block.get("text")
+    return len(text.encode()) if isinstance(text, str) else len(dump_json(block))
 
 
 def resource_link(uri: str, name: str) -> Json:

@@ -145,7 +145,7 @@ async def describe(
     """Return the result for what was sent and decided so far."""
     if ruling is None:
         return tool_result({**sent, "verdict": PENDING}, meta=_meta(sent, None))
-    fact = await _read_fact(door, ruling)
+    fact = await read_fact(door, ruling)
     state, ended = await _standing(door, ruling.node)
     described = {
         **sent,
@@ -170,7 +170,7 @@ async def describe(
     )
 
 
-async def _read_fact(door: Door, ruling: RecordVerdict) -> Json | None:
+async def read_fact(door: Door, ruling: RecordVerdict) -> Json | None:
     """Return the fact with a verdict, as position and value."""
     if ruling.fact is None:
         return None
@@ -179,7 +179,7 @@ async def _read_fact(door: Door, ruling: RecordVerdict) -> Json | None:
 
 
 async def _places(door: Door, sent: Json, ruling: RecordVerdict) -> Json:
-    return _meta(sent, await _read_fact(door, ruling))
+    return _meta(sent, await read_fact(door, ruling))
 
 
 async def _standing(door: Door, node: str | None) -> tuple[str | None, bool | None]:

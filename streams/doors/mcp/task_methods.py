@@ -12,9 +12,10 @@ from pydantic import Field
 
 from schemas.formats import iso_ms
 from streams.api.long_work import Author, Order
-from streams.doors.mcp import agents, sending
+from streams.doors.mcp import sending
 from streams.doors.mcp.door import Client, Door
 from streams.doors.mcp.results import Json, ToolRefused, bounded
+from streams.doors.mcp.run_results import describe_end, places
 from streams.doors.mcp.tasks import COMPLETED, Task, find_task, principal_of_caller
 from streams.doors.mcp.wire import FORBIDDEN, refusal_error
 from streams.views.service.verdicts import ACCEPTED
@@ -52,9 +53,9 @@ async def _result_of(door: Door, task: Task) -> Json:
         cause = next(each["cause"] for each in reversed(thing["verdicts"]) if _accepts(each))
         ruling = await sending.await_ruling(door, cause, _SECONDS)
         outcome = task.outcome or {}
-        if task.is_of_tool:
+        if (of := task.tools) is not None:
             (run_id,) = task.awaited.ids.values()
-            result = agents.ended(run_id, outcome, agents.places(door, ruling, cause))
+            result = describe_end(door, of, run_id, outcome, places(door, ruling, cause))
         else:
             result = await sending.describe(door, sending.sent_at(door, cause), ruling, outcome)
     except ToolRefused as exc:

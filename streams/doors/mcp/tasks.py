@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from mcp.shared.exceptions import MCPError
 
+from streams.api.agent_tools import AgentTools
 from streams.api.long_work import Question, WorkState
 from streams.api.problems import error_response
 from streams.doors.mcp.door import Client, Door
@@ -27,8 +28,10 @@ MISSING_CAPABILITY = -32021
 POLL_MS = 1000
 WORKING, ASKING, COMPLETED, CANCELLED = "working", "input_required", "completed", "cancelled"
 _KINDS = {work.letter: kind for kind, work in LONG_WORK.items()}
-_KINDS_OF_TOOLS = {
-    kind_of(side.agent_tools.node("a")) for side in QUERIES if side.agent_tools is not None
+_TOOLS_BY_KIND: Mapping[str, AgentTools] = {
+    kind_of(side.agent_tools.node("a")): side.agent_tools
+    for side in QUERIES
+    if side.agent_tools is not None
 }
 _FLAT = ("string", "number", "integer", "boolean")
 _REPLY: Json = {
@@ -49,9 +52,9 @@ class Task(NamedTuple):
     outcome: Json | None
 
     @property
-    def is_of_tool(self) -> bool:
-        """Return whether the tool of an agent made it."""
-        return kind_of(self.awaited.node) in _KINDS_OF_TOOLS and not self.handle.by_send
+    def tools(self) -> AgentTools | None:
+        """Return the tools of which one has made it, None if `send` has."""
+        return None if self.handle.by_send else _TOOLS_BY_KIND.get(kind_of(self.awaited.node))
 
     def status(self, client: Client) -> str:
         if self.outcome is not None:
@@ -101,9 +104,8 @@ async def try_task(
 
 def _handle_of(awaited: Awaited, by_send: bool) -> Handle:
     kind = kind_of(awaited.node)
-    is_of_tools = kind in _KINDS_OF_TOOLS
     name = awaited.node.removeprefix(f"{kind}:")
-    return Handle(awaited.work.letter, name, by_send and is_of_tools)
+    return Handle(awaited.work.letter, name, by_send and kind in _TOOLS_BY_KIND)
 
 
 def require_extension(client: Client) -> None:

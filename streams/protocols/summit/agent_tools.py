@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from schemas.summit.words import TOOL
 from streams.api.agent_tools import AgentTool, AgentTools, CallContext, Json
-from streams.protocols.summit.queries.agents import each_registered
+from streams.protocols.summit.queries.agents import each_registered, find
+from streams.protocols.summit.queries.runs import require_row
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.service import ServiceSettings
 from streams.views.reads import ReadOnlyStore
@@ -14,6 +16,7 @@ from topology.keys import composite
 from topology.summit import SUMMIT_AGENTS, SUMMIT_CALLS
 
 INVOKE, TOOL_CALL, CANCEL = "agent.invoke", "tool.call", "agent.cancel"
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 def list_tools(view: ReadOnlyStore) -> Iterator[AgentTool]:
@@ -29,8 +32,32 @@ def list_tools(view: ReadOnlyStore) -> Iterator[AgentTool]:
         )
         for tool in sorted(spec.get("tools") or (), key=lambda each: str(each["name"])):
             yield AgentTool(
-                *about, tool["name"], tool.get("description") or "", tool["arguments"], None
+                *about,
+                tool["name"],
+                tool.get("description") or "",
+                tool["arguments"],
+                None,
+                _annotations(metadata, tool["name"]),
             )
+
+
+def _annotations(metadata: Json, tool: str) -> Json | None:
+    """Return what `metadata.mcp` says of a tool, which anybody may have written."""
+    member: Any = metadata
+    for name in ("mcp", "tools", tool, "annotations"):
+        member = member.get(name) if isinstance(member, dict) else None
+    if not isinstance(member, dict):
+        return None
+    hints = {name: member[name] for name in _HINTS if isinstance(member.get(name), bool)}
+    title = {"title": member["title"]} if isinstance(member.get("title"), str) else {}
+    return {**title, **hints} or None
+
+
+def is_bridged(view: ReadOnlyStore, run_id: str) -> bool:
+    """Return whether a run calls a tool of an agent whose manifest has `metadata.mcp`."""
+    row = require_row(view, run_id)
+    agent = find(view, row["agentId"]) if row["kind"] == TOOL else None
+    return agent is not None and isinstance(agent["manifest"]["metadata"].get("mcp"), dict)
 
 
 def make_call(tool: AgentTool, arguments: Mapping[str, Any], context: CallContext) -> Json:
@@ -79,6 +106,7 @@ TOOLS = AgentTools(
     call=make_call,
     cancel=make_cancel,
     node=node_of,
+    is_bridged=is_bridged,
     manifest=manifest_of,
     changes=SUMMIT_AGENTS,
     wait_s=wait_s,

@@ -86,6 +86,10 @@ def test_inputs_that_break_the_schema_are_rejected(bench: McpBench) -> None:
     assert result.is_error
     body = result.structured_content
     assert body["rule"] == "inputs.schema", body
+    assert {error["path"] for error in body["errors"]} == {
+        "/params/inputs/text",
+        "/params/inputs/texts",
+    }
     assert body["runId"].startswith("mcp-")
 
 
