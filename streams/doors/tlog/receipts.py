@@ -38,11 +38,12 @@ def make_receipts(gateway: Gateway, log: TransparencyLog | None) -> Endpoint:
 
     async def answer(request: Request) -> HttpResponse:
         wait_s = QueryParams(read_query(request), [WAIT]).number(WAIT.name) or 0
+        served = require_log(log)
         tp, offset = _parse_place(request.path_params, covered)
         deadline = time.monotonic() + wait_s
         while True:
             with gateway.view.reader() as rows:
-                receipt = _find_receipt(log, rows, tp, offset)
+                receipt = _find_receipt(served, rows, tp, offset)
             if isinstance(receipt, bytes):
                 return HttpResponse(receipt, 200, {"cache-control": "private, no-cache"}, TEXT_TYPE)
             if time.monotonic() >= deadline:
@@ -65,14 +66,14 @@ def _parse_place(ids: dict[str, str], covered: frozenset[str]) -> tuple[TopicPar
 
 
 def _find_receipt(
-    log: TransparencyLog | None, rows: RowReader, tp: TopicPartition, offset: int
+    log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int
 ) -> bytes | Response:
     """Return the receipt of a record, or the refusal while it has no published entry.
 
-    Raises Refused if it will never have one, or if there is no log.
+    Raises Refused if it will never have one.
     """
     position = f"{tp.topic}/{tp.partition}/{offset}"
-    head = require_log(log).read_head(rows)
+    head = log.read_head(rows)
     entry = find_entry(rows, tp, offset)
     if entry is None and offset < end_of_entries(rows, tp):
         detail = f"no record has an entry at {position}, and later ones have"

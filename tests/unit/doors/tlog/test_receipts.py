@@ -90,5 +90,5 @@ def test_a_record_is_not_proved_before_it_is_published(
 def test_without_a_policy_there_are_no_receipts(served: ServedLog) -> None:
     served.write(3)
     with served.gateway(tlog_policy=None) as http:
-        position = f"{EVENTS.topic}/0/0"
-        assert rule_of(get(http, f"{RECEIPTS}/{position}")) == (404, "tlog_off")
+        for topic in (EVENTS.topic, "apc.packets"):
+            assert rule_of(get(http, f"{RECEIPTS}/{topic}/0/0")) == (404, "tlog_off")
