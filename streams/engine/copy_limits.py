@@ -11,7 +11,7 @@ it has, not in which order they came: these go before all later ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from prometheus_client.core import Metric
@@ -102,9 +102,8 @@ class CopyLimit:
         return LimitStatus(self._setting, self._total, self._evicted)
 
 
-def metrics(limits: Iterable[LimitStatus]) -> list[Metric]:
+def metrics(limits: Sequence[LimitStatus]) -> list[Metric]:
     """Return the metrics of these limits."""
-    limits = list(limits)
     return [
         metric_family(COPY_BYTES, {(one.setting,): one.size_bytes for one in limits}),
         metric_family(EVICTED, {(one.setting,): one.evicted for one in limits}),
