@@ -6,7 +6,7 @@ The wire shapes are here alone, so that those of the SDK can take their place wh
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NoReturn
 
 import mcp.types as types
 from jsonschema_rs import Draft202012Validator
@@ -43,6 +43,14 @@ class PollParams(types.RequestParams):
     max_age_ms: int | None = Field(default=None, alias="maxAgeMs", ge=0)
 
 
+class SubscriptionParams(types.RequestParams):
+    """The parameters of `events/subscribe` and `events/unsubscribe`."""
+
+    name: str
+    arguments: dict[str, Any] | None = None
+    delivery: dict[str, Any]
+
+
 def list_events() -> Json:
     """Return the types that the caller's roles allow."""
     caller = get_caller()
@@ -73,6 +81,24 @@ async def answer_poll(door: Door, params: PollParams) -> Json:
     except ToolRefused as exc:
         raise refusal_error(exc) from exc
     return polled.to_json(door.settings.mcp_poll_ms)
+
+
+async def refuse_subscription(ctx: Context, params: SubscriptionParams) -> NoReturn:
+    """Refuse to send events to an address, which is not offered.  Raises MCPError."""
+    try:
+        check_request(params.name, params.arguments or {})
+    except ToolRefused as exc:
+        raise refusal_error(exc) from exc
+    mode = params.delivery.get("mode")
+    detail = "events are not sent to an address here; call events/poll, or open events/stream"
+    refusal = refused(422, detail, "event_mode", "/delivery/mode")
+    raise refusal_error(refusal, feature="deliveryMode", value=mode)
+
+
+async def refuse_unsubscription(ctx: Context, params: SubscriptionParams) -> NoReturn:
+    """Say that there is no subscription to end.  Raises MCPError."""
+    detail = "the caller has no subscription like this"
+    raise refusal_error(refused(404, detail, "subscription_unknown"))
 
 
 async def poll_once(

@@ -94,6 +94,11 @@ def make_server(door: Door) -> Server[Any]:
     server.middleware += [_show_capabilities, _Measuring(door, server), _refuse_half_pairs]
     server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
     server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
+    for method, refuse in (
+        ("events/subscribe", events.refuse_subscription),
+        ("events/unsubscribe", events.refuse_unsubscription),
+    ):
+        server.add_request_handler(method, events.SubscriptionParams, refuse)
     task_server.add_methods(server, door)
     stream_server.add_methods(server, door)
     return server

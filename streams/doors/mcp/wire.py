@@ -10,15 +10,24 @@ from mcp.types import INVALID_PARAMS
 from streams.doors.mcp.results import ToolRefused
 
 FORBIDDEN = -32012
-_CODES = {"event_unknown": -32011, "event_forbidden": FORBIDDEN}
+_CODES = {
+    "event_unknown": -32011,
+    "subscription_unknown": -32011,
+    "event_forbidden": FORBIDDEN,
+    "event_mode": -32014,
+}
 """The codes of refusals that have one of their own."""
+_KINDS = {"event_unknown": "event", "subscription_unknown": "subscription"}
+"""What is not there, where one code stands for several things."""
 
 
 def refusal_error(refusal: ToolRefused, **more: Any) -> MCPError:
     """Return a refusal as an error, for what is no call of a tool."""
     rule, detail = refusal.body.get("rule"), str(refusal.body.get("detail"))
-    code = _CODES.get(str(rule), INVALID_PARAMS)
-    return MCPError(code, detail, {"rule": rule, "detail": detail, **more})
+    code, kind = _CODES.get(str(rule), INVALID_PARAMS), _KINDS.get(str(rule))
+    members = {"path": refusal.body.get("path"), "kind": kind}
+    known = {name: value for name, value in members.items() if value is not None}
+    return MCPError(code, detail, {"rule": rule, "detail": detail, **known, **more})
 
 
 def unknown(rule: str, detail: str, **more: Any) -> MCPError:

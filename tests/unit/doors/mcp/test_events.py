@@ -189,6 +189,36 @@ def test_polls_that_are_refused(bench: McpBench, params: Json, rule: str) -> Non
     assert (caught.value.code, caught.value.data["rule"]) == (code, rule)
 
 
+WEBHOOK: Json = {"mode": "webhook", "url": "https://receiver.example/", "secret": "whsec_"}
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "code", "data"),
+    [
+        (
+            "subscribe",
+            "verdict",
+            -32014,
+            {"rule": "event_mode", "feature": "deliveryMode", "value": "webhook"},
+        ),
+        ("subscribe", "none", -32011, {"rule": "event_unknown", "kind": "event"}),
+        (
+            "unsubscribe",
+            "verdict",
+            -32011,
+            {"rule": "subscription_unknown", "kind": "subscription"},
+        ),
+    ],
+)
+def test_subscriptions_are_refused(
+    bench: McpBench, method: str, name: str, code: int, data: Json
+) -> None:
+    with pytest.raises(MCPError) as caught:
+        bench.use(lambda client: ask(client, f"events/{method}", name=name, delivery=WEBHOOK))
+    assert caught.value.code == code
+    assert caught.value.data.items() >= data.items()
+
+
 def test_the_tool_tells_a_model_what_is_wrong(bench: McpBench) -> None:
     result = bench.call("events", name="fact", arguments=FACTS, cursor="nonsense")
     assert (result.is_error, result.structured_content["rule"]) == (True, "event_cursor")
