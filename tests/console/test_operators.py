@@ -37,15 +37,16 @@ def send_task(office: Office, number: int) -> Json:
     return sent
 
 
-def prepare_rewind(office: Office, session: str) -> Json:
+def prepare_rewind(office: Office, session: str, commit: str = COMMIT) -> Json:
     """Send a transition with a commit, and prepare a rewind of its session to that commit."""
-    transition = move(session, f"{session}-task", "PENDING", "IN_PROGRESS", git_hash=COMMIT)
+    task_id = f"{session}-task"
+    transition = move(session, task_id, "PENDING", "IN_PROGRESS", git_hash=commit)
     command = {
         "rewind_id": str(uuid.uuid4()),
         "session_id": session,
         "phase": "prepare",
         "requested_by": "kim",
-        "git_hash": COMMIT,
+        "task_id": task_id,
     }
     office.bench.send("rtes.raw", transition)
     office.bench.send("saop.rewinds", command)
@@ -151,8 +152,11 @@ def test_a_rewind_is_confirmed_by_keyboard_alone(office: Office, page: Page) -> 
 
 
 def test_a_rewind_is_aborted_and_nothing_moves(office: Office, page: Page) -> None:
-    rewind = prepare_rewind(office, "s-aborted")
+    rewind = prepare_rewind(office, "s-aborted", f"{COMMIT}\u202e<b>")
     watch = open_thing(office, page, Role.OPERATOR, f"saop:rewind:{rewind['rewind_id']}")
+    page.get_by_role("button", name="Confirm rewind…").click()
+    expect(page.get_by_role("dialog")).to_contain_text(f"{COMMIT}U+202E<b>")
+    page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Abort rewind…").click()
     page.get_by_role("dialog").get_by_role("button", name="Abort rewind").click()
     outcome = page.locator(".operator [role=status]")

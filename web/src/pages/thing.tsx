@@ -20,6 +20,7 @@ import { Text } from "../parts/text";
 import { Time } from "../parts/time";
 import { Timeline } from "../parts/timeline";
 import { Why } from "../parts/why";
+import { WhatIf } from "../protocols/apc_what_if";
 import { address, routeParameters, useUrl, writeQuery } from "../state/url";
 
 type Thing = Schemas["Thing"];
@@ -91,7 +92,16 @@ function Content({ thing, steps, asOf }: ContentProps) {
             render: () => <Timeline thing={thing} asOf={asOf} />,
           },
           { name: "machine", label: "State machine", render: () => <MachineTab thing={thing} /> },
-          { name: "why", label: "Why", render: () => <Why thing={thing} /> },
+          {
+            name: "why",
+            label: "Why",
+            render: () => (
+              <>
+                <Why thing={thing} />
+                {asOf === undefined && <WhatIf thing={thing} />}
+              </>
+            ),
+          },
           { name: "envelope", label: "Envelope", render: () => <Envelope thing={thing} /> },
           {
             name: "related",

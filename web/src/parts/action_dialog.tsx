@@ -1,12 +1,13 @@
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Problem, readProblem, UNREACHABLE } from "../api/client";
-import type { Action, ActionField, CommandResult } from "../protocols/action";
+import type { Action, CommandResult } from "../protocols/action";
 import { service } from "../state/service";
+import { Field } from "./field";
 import { ErrorBox } from "./states";
+import { Text } from "./text";
 
 /** The name of who acts where the gateway takes no tokens. */
 const NOBODY = "operator";
-const MOST_CHARACTERS = 4000;
 
 interface Props {
   action: Action;
@@ -45,13 +46,15 @@ export function ActionDialog({ action, onClose, onSent }: Props) {
     <dialog ref={dialog} class="find action" aria-labelledby="action-title" onClose={onClose}>
       <form onSubmit={send}>
         <h2 id="action-title">{action.label}</h2>
-        <p>{action.effect}</p>
+        <p>
+          <Text value={action.effect} />
+        </p>
         {action.fields.map((field) => (
           <Field
             key={field.name}
             field={field}
             value={values[field.name] ?? ""}
-            onChange={(value) => setValues({ ...values, [field.name]: value })}
+            onValue={(value) => setValues({ ...values, [field.name]: value })}
           />
         ))}
         {problem && <ErrorBox problem={problem} />}
@@ -65,45 +68,5 @@ export function ActionDialog({ action, onClose, onSent }: Props) {
         </p>
       </form>
     </dialog>
-  );
-}
-
-interface FieldProps {
-  field: ActionField;
-  value: string;
-  onChange: (value: string) => void;
-}
-
-function Field({ field, value, onChange }: FieldProps) {
-  const { label, required, values } = field;
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>
-        {label} {!required && <span class="muted">(optional)</span>}
-      </label>
-      {values ? (
-        <select
-          id={id}
-          value={value}
-          required
-          onChange={(event) => onChange(event.currentTarget.value)}
-        >
-          <option value="" />
-          {values.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      ) : (
-        <textarea
-          id={id}
-          rows={3}
-          maxLength={MOST_CHARACTERS}
-          required={required}
-          value={value}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </div>
   );
 }

@@ -1,12 +1,5 @@
 import type { Answer, Schemas } from "../api/client";
-
-/** What a command takes besides the thing: a text, or one of some words. */
-export interface ActionField {
-  name: string;
-  label: string;
-  required: boolean;
-  values?: readonly string[];
-}
+import type { FieldSpec } from "../parts/field";
 
 /** What a command came to.  verdict: null while it is only on the log. */
 export interface CommandResult {
@@ -26,7 +19,8 @@ export interface Action {
   label: string;
   /** What will happen, for the person who is about to send it. */
   effect: string;
-  fields: readonly ActionField[];
+  /** What the command takes besides the thing. */
+  fields: readonly FieldSpec[];
   /** Make the function that sends it.  Called as often as one likes, it sends one command: the
   service takes a repeated one for a duplicate. */
   prepare: () => (input: ActionInput) => Promise<Answer<CommandResult>>;

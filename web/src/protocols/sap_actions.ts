@@ -1,5 +1,6 @@
 import { api, mapAnswer, type Schemas } from "../api/client";
-import type { Action, ActionField, CommandResult, ListActions } from "./action";
+import type { FieldSpec } from "../parts/field";
+import type { Action, CommandResult, ListActions } from "./action";
 
 type Signal = Schemas["sap.signal"];
 type Decision = NonNullable<Signal["decision"]>;
@@ -7,9 +8,10 @@ type Task = Schemas["SapTaskAnswer"];
 type Sent = Schemas["headrace.sap.SapAck"] | Schemas["SapPending"] | Schemas["Positions"];
 
 const WAIT = "wait=10";
-const REASON: ActionField = { name: "note", label: "Reason", required: true };
-const REMARK: ActionField = { name: "note", label: "Note", required: false };
-const RATING: ActionField = {
+const NOTE = { name: "note", characters: 4000 };
+const REASON: FieldSpec = { ...NOTE, label: "Reason", required: true };
+const REMARK: FieldSpec = { ...NOTE, label: "Note", required: false };
+const RATING: FieldSpec = {
   name: "rating",
   label: "Rating, from 1 (bad) to 5 (good)",
   required: true,
@@ -17,12 +19,12 @@ const RATING: ActionField = {
 };
 const LEARNED = "What is learned of such tasks counts it. The outcome of this task stays.";
 
-/** Return the command of a signal about a task.  said: what its kind says of itself. */
+/** Return the command of a signal about a task.  decision: that of an approval. */
 function signalAction(
   { taskId, correlationId }: Task,
   kind: Signal["kind"],
   words: Pick<Action, "label" | "effect" | "fields">,
-  said: Pick<Signal, "decision"> = {},
+  decision?: Decision,
 ): Action {
   const prepare: Action["prepare"] = () => {
     const signalId = crypto.randomUUID();
@@ -37,7 +39,7 @@ function signalAction(
         sentAt,
         operator: { agentId: principal, agentKind: "user" },
         kind,
-        ...said,
+        ...(decision && { decision }),
         ...(note && { note }),
         ...(rating && { rating: Number(rating) }),
       };
@@ -70,12 +72,12 @@ export const listSapActions: ListActions = ({ terminal, details }) => {
     });
     return [cancel, note];
   }
-  const judge = (label: string, decision: Decision, field: ActionField): Action =>
+  const judge = (label: string, decision: Decision, field: FieldSpec): Action =>
     signalAction(
       task,
       "approval",
       { label, effect: `The result is ${decision}. ${LEARNED}`, fields: [field] },
-      { decision },
+      decision,
     );
   return [
     judge("Approve result", "approved", REMARK),
