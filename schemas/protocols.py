@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from schemas.apc.spec import SPEC as APC
 from schemas.asap.spec import SPEC as ASAP
+from schemas.otel.spec import SPEC as OTEL
 from schemas.saop.spec import SPEC as SAOP
 from schemas.sap.spec import SPEC as SAP
 from schemas.spec import Spec
 from schemas.summit.spec import SPEC as SUMMIT
 
-SPECS: tuple[Spec, ...] = (APC, SAOP, SAP, ASAP, SUMMIT)
+SPECS: tuple[Spec, ...] = (APC, SAOP, SAP, ASAP, SUMMIT, OTEL)
 
 CORE_RECORDS = (
     "headrace.core.TimerRow",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topology import apc, asap, saop, sap, summit
+from topology import apc, asap, otel, saop, sap, summit
 from topology.declarations import ProtocolTopology
 
 DECLARED: tuple[ProtocolTopology, ...] = (
@@ -11,5 +11,6 @@ DECLARED: tuple[ProtocolTopology, ...] = (
     sap.DECLARED,
     asap.DECLARED,
     summit.DECLARED,
+    otel.DECLARED,
 )
 """Their order decides between timers due at one time, and orders documents."""

@@ -27,6 +27,7 @@ What is decided about it, and rows that hold it, may be twice as large.
 INBOX_RETENTION_MS = 30 * DAY_MS
 DEAD_LETTER_RETENTION_MS = 90 * DAY_MS
 RTES_RAW_RETENTION_MS = 24 * HOUR_MS
+OTEL_SPANS_RETENTION_MS = 24 * HOUR_MS
 DELETE_RETENTION_MS = DAY_MS
 """How long tombstones of compacted topics are kept.
 

@@ -34,7 +34,12 @@ from schemas.rtes.event_type import NAMESPACE, EventPayload, EventType
 
 AgentId = Literal["researcher", "architect", "developer", "reviewer"]
 ToolStatus = Literal["success", "failure", "timeout"]
-Origin = Literal["apc", "asap", "sap", "summit", "saop"]
+Origin = Literal["apc", "asap", "sap", "summit", "saop", "otel"]
+
+OTEL: Origin = "otel"
+"""The origin of events made of OpenTelemetry's spans, whose agents may have any name."""
+OTHER_AGENT = "other"
+"""The agent_id of an agent that is none of SAOP's four; `agent` has its name."""
 
 MAX_CALL_ID = 1024
 """Maximum characters of a call_id, for Summit joins the ids of a run and of its call, escaped."""
@@ -82,6 +87,7 @@ class ThoughtStream(EventPayload):
     turn_index: Natural
     chunk: Text
     is_final: Flag
+    agent: Text | None = None
 
 
 class ToolInvoked(EventPayload):
@@ -151,6 +157,7 @@ EVENT_TYPES = (
         Member("turn_index", is_turn_index),
         Member("chunk", is_text),
         Member("is_final", is_flag),
+        Member("agent", is_text, required=False, nullable=True),
     ),
     event_type(
         ToolInvoked,

@@ -5,10 +5,12 @@ Unknown members pass; `drop_unknown` takes them out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemas.members import (
+    AGENT,
+    AGENTS,
     MAX_ERRORS,
     Member,
     MemberPath,
@@ -21,7 +23,7 @@ from schemas.members import (
     uuid_check,
 )
 from schemas.problems import Problem, pointer
-from schemas.rtes.models import BY_NAME
+from schemas.rtes.models import BY_NAME, OTEL, OTHER_AGENT
 
 __all__ = ["MAX_ERRORS", "validate_event", "validate_payload"]
 
@@ -32,6 +34,11 @@ _EVENT_MEMBERS = (
 )
 _MEMBERS = {name: event_type.members for name, event_type in BY_NAME.items()}
 _AVRO_MEMBERS = {name: event_type.avro_members for name, event_type in BY_NAME.items()}
+_ANY_AGENT = choice_check("agent_unknown", (*AGENTS, OTHER_AGENT))
+_OTEL_MEMBERS = {
+    name: tuple(m._replace(check=_ANY_AGENT) if m.check is AGENT else m for m in members)
+    for name, members in _AVRO_MEMBERS.items()
+}
 
 
 def validate_event(value: object, avro: bool = False) -> list[Problem]:
@@ -40,6 +47,7 @@ def validate_event(value: object, avro: bool = False) -> list[Problem]:
     The first one decides.
 
     avro: the value is the JSON form of an Avro record, in which non-finite numbers are strings.
+    It has `origin`, by which an agent may be `other`.
     """
     if not isinstance(value, dict):
         return [not_an_object("event")]
@@ -48,7 +56,7 @@ def validate_event(value: object, avro: bool = False) -> list[Problem]:
 
 def validate_payload(value: object, avro: bool = False) -> list[Problem]:
     """Validate the payload alone; paths begin at the payload."""
-    return first_problems(_payload_problems(value, (), avro))
+    return first_problems(_payload_problems(value, (), _AVRO_MEMBERS if avro else _MEMBERS))
 
 
 def _event_problems(event: dict[str, Any], avro: bool) -> Iterator[Problem]:
@@ -56,10 +64,19 @@ def _event_problems(event: dict[str, Any], avro: bool) -> Iterator[Problem]:
     if "payload" not in event:
         yield missing_member("payload", ())
     else:
-        yield from _payload_problems(event["payload"], ("payload",), avro)
+        yield from _payload_problems(event["payload"], ("payload",), _members_of(event, avro))
 
 
-def _payload_problems(payload: object, path: MemberPath, avro: bool) -> Iterator[Problem]:
+def _members_of(event: dict[str, Any], avro: bool) -> Mapping[str, tuple[Member, ...]]:
+    """Return the checks of payloads, by type, for an event of this origin."""
+    if not avro:
+        return _MEMBERS
+    return _OTEL_MEMBERS if event.get("origin") == OTEL else _AVRO_MEMBERS
+
+
+def _payload_problems(
+    payload: object, path: MemberPath, table: Mapping[str, tuple[Member, ...]]
+) -> Iterator[Problem]:
     if not isinstance(payload, dict):
         yield not_an_object("payload", path)
         return
@@ -70,5 +87,4 @@ def _payload_problems(payload: object, path: MemberPath, avro: bool) -> Iterator
     if violation:
         yield Problem(violation[0], pointer(*path, "type"), f"type must be {violation[1]}.")
         return
-    table = _AVRO_MEMBERS if avro else _MEMBERS
     yield from problems_of(payload, table[payload["type"]], path)

@@ -48,6 +48,7 @@ MEANINGS = {
     "ThoughtStream.turn_index": "the turn that is being thought",
     "ThoughtStream.chunk": "the next part of the thought; never masked",
     "ThoughtStream.is_final": "whether the stream ends with it",
+    "ThoughtStream.agent": "name of an agent that is none of the four; absent: none",
     "ToolInvoked.arguments": "free members; secrets are masked",
     "ToolCompleted.status": "how it ended",
     "ToolCompleted.duration_ms": "how long it took",

@@ -30,6 +30,7 @@ VIEWS: Mapping[str, str] = {
     "cache": "version of a vetted answer",
     "sessions": "RTES session",
     "tool_calls": "tool call of a session",
+    "spans": "accepted span of OpenTelemetry",
     "edges": "edge of the lineage graph",
 }
 """The documented views, each after those that it reads: what a row is about."""

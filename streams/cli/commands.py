@@ -244,7 +244,23 @@ _SUMMIT = ProtocolCommands(
         "summit-verify": "summit verify",
     },
 )
-BY_PROTOCOL = (_APC, _SAOP, _SAP, _ASAP, _SUMMIT)
+_OTEL = ProtocolCommands(
+    "otel",
+    {
+        "otel": CommandGroup(
+            "Query traces and spans of instrumented programs.",
+            "otel trace 4bf92f3577b34da6a3ce929d0e0e4736",
+            {
+                "trace": CommandEntry("otel.traces", "Show the spans of a trace.", "trace"),
+                "traces": CommandEntry("otel.traces", "Show traces.", "traces"),
+                "rejections": CommandEntry("otel.traces", "Show refused spans.", "rejections"),
+            },
+        ),
+    },
+    topics=("otel.spans",),
+    kinds=("otel.span",),
+)
+BY_PROTOCOL = (_APC, _SAOP, _SAP, _ASAP, _SUMMIT, _OTEL)
 """The protocols, in the order of `streams.protocols.queries`."""
 
 SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {

@@ -11,7 +11,7 @@ from streams.cli.cells import Cell, Row
 from streams.cli.lists import Column
 from streams.settings import Settings
 
-_PROTOCOLS = click.Choice(["apc", "saop", "sap", "asap", "summit"])
+_PROTOCOLS = click.Choice(["apc", "saop", "sap", "asap", "summit", "otel"])
 _AGENT = (
     *lists.columns("agent", "protocol"),
     Column("accepted", "accepted", "number"),

@@ -6,12 +6,13 @@ from streams.engine.processor import Processor
 from streams.processing.command_side import CommandSide
 from streams.protocols.apc.command_side import APC
 from streams.protocols.asap.command_side import ASAP
+from streams.protocols.otel.command_side import OTEL
 from streams.protocols.saop.command_side import SAOP
 from streams.protocols.sap.command_side import SAP
 from streams.protocols.summit.command_side import SUMMIT
 from streams.settings.service import ServiceSettings
 
-COMMANDS: tuple[CommandSide, ...] = (APC, SAOP, SAP, ASAP, SUMMIT)
+COMMANDS: tuple[CommandSide, ...] = (APC, SAOP, SAP, ASAP, SUMMIT, OTEL)
 """Of timers that are due at one time those of the first protocol fire first."""
 RULE_CODES = frozenset(
     rule.code for side in COMMANDS for rules in side.rules.values() for rule in rules

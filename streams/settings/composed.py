@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from streams.protocols.apc.settings import ApcSettings
 from streams.protocols.asap.settings import AsapSettings
+from streams.protocols.otel.settings import OtelSettings
 from streams.protocols.saop.settings import SaopSettings
 from streams.protocols.sap.settings import SapSettings
 from streams.protocols.summit.settings import SummitSettings
@@ -28,6 +29,7 @@ from streams.settings.values import Declaration, check_names, check_value, parse
 class Settings(
     # Fields are in the order of the documents, those of the last class first.
     ConnectionSettings,
+    OtelSettings,
     SummitSettings,
     AsapSettings,
     SapSettings,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GUIDES = ("apc", "asap", "saop", "sap", "summit")
+GUIDES = ("apc", "asap", "otel", "saop", "sap", "summit")
 FOLDERS = ("headrace", "schemas", "topology", "streams", "tests", "docs", "bench")
 
 _NUMBER = r"\d+(?:\.\d+)*"

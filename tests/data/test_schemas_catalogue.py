@@ -125,6 +125,17 @@ PINNED = {
     1_000_000_103: ("headrace.summit.SummitTreeOrigin", 1, "9080e72522307c2d"),
     1_000_000_104: ("headrace.core.AuditEntries", 1, "1abc1dacb9988151"),
     1_000_000_105: ("headrace.core.AuditTreeHead", 1, "88cd44a5f2e41b63"),
+    1_000_000_106: ("headrace.rtes.RtesEvent", 3, "371611e768a6abed"),
+    1_000_000_107: ("headrace.rtes.RtesRecord", 3, "a54883229533e73c"),
+    1_000_000_108: ("headrace.saop.SaopTask", 3, "f49352fc75c1a169"),
+    1_000_000_109: ("headrace.saop.SaopTurn", 2, "ec14eeaf93245ee0"),
+    1_000_000_110: ("headrace.saop.SaopTurnLogged", 2, "4561c8796c9a0350"),
+    1_000_000_111: ("headrace.saop.SaopEscalation", 2, "e982b89e2cef57ba"),
+    1_000_000_112: ("headrace.saop.SaopTurnHeld", 3, "f5ef990a2654a4d1"),
+    1_000_000_113: ("headrace.otel.OtelSpan", 1, "d5fa3232a3574803"),
+    1_000_000_114: ("headrace.otel.OtelEvent", 1, "d7c777ed9337f3a2"),
+    1_000_000_115: ("headrace.otel.OtelSpanKnown", 1, "9ddbe2e8c7e97046"),
+    1_000_000_116: ("headrace.otel.OtelTrace", 1, "571339d8347b0b38"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -15,6 +15,7 @@ from streams.errors import SettingsError
 from streams.protocols.apc.settings import ApcSettings
 from streams.protocols.asap.settings import AsapSettings
 from streams.protocols.commands import COMMANDS
+from streams.protocols.otel.settings import OtelSettings
 from streams.protocols.saop.settings import SaopSettings
 from streams.protocols.sap.settings import SapSettings
 from streams.protocols.summit.settings import SummitSettings
@@ -45,6 +46,7 @@ PARTS: tuple[type[ServiceSettings], ...] = (
     SapSettings,
     AsapSettings,
     SummitSettings,
+    OtelSettings,
     ConnectionSettings,
 )
 """In the order of the documents."""
@@ -91,8 +93,8 @@ def test_the_package_has_no_other_names() -> None:
 
 
 def test_a_retention_is_that_of_a_declared_topic() -> None:
-    hours = Settings(rtes_raw_retention_h=7).retention_h()
-    assert hours == {"rtes.raw": 7}
+    hours = Settings(rtes_raw_retention_h=7, otel_spans_retention_h=9).retention_h()
+    assert hours == {"rtes.raw": 7, "otel.spans": 9}
     assert set(hours) <= {topic.name for topic in topics.ALL}
 
 

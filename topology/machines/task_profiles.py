@@ -6,8 +6,9 @@ has failed, is done, is paused, and where a rewind puts it.  A task keeps the pr
 first transition gave it, for a story told in two vocabularies has no order.
 
 There are three kinds.  `devs` knows its states and edges and checks both.  `open` takes any word
-and checks only that a transition leaves the state in which the task stands.  The four named after
-a protocol check nothing: that protocol's own machine has judged the transition already.
+and checks only that a transition leaves the state in which the task stands.  Those named
+after a protocol check nothing: that protocol's own machine has judged the transition already, or a
+span says what has happened.
 
 One edge of `devs` is guarded.  What was completed is only taken up again when the work beneath it
 was turned back: the transition brings a commit with it, or the session was rewound since the task

@@ -35,7 +35,7 @@ _ELSEWHERE = ("key_of", "headers", "operators_only")
 """Members of declarations that other texts show: envelopes, topics with their headers, ACLs."""
 PUBLIC = (
     "schemas",
-    *(f"schemas.{each}" for each in ("apc", "asap", "rtes", "saop", "sap", "summit")),
+    *(f"schemas.{each}" for each in ("apc", "asap", "otel", "rtes", "saop", "sap", "summit")),
     "streams",
     *(f"streams.{each}" for each in ("agents", "asap", "summit")),
 )

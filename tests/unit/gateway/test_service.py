@@ -27,7 +27,7 @@ def test_the_service_says_what_it_is(gateway: GatewayBench) -> None:
     body = gateway.get("/v1/service")
     content = DOCUMENT["paths"]["/v1/service"]["get"]["responses"]["200"]["content"]
     validator(content["application/json"]["schema"]).validate(body)
-    assert body["protocols"] == ["apc", "saop", "sap", "asap", "summit"]
+    assert body["protocols"] == ["apc", "saop", "sap", "asap", "summit", "otel"]
     assert {"as_of", "checkpoints", "console"} <= set(body["features"])
     assert (body["tokens"], body["caller"]) == (False, None)
     assert body["cluster_id"] == gateway.bench.log.cluster_id()

@@ -27,6 +27,7 @@ WITHOUT_RULE = {
     *(f"rtes.{name}" for name in ("pem_lines", "pem_s")),
     *(f"sap.{name}" for name in ("cache_copy", "cache_scan", "flight_lease_s", "learning")),
     "masking.arguments",
+    "otel.mask",
     "summit.critic",
 }
 """Members by which figures, states, texts and times differ, and no rule."""
@@ -47,6 +48,7 @@ _TURNS: tuple[str | Json, ...] = (
     "turn",
     *({"send": "turn", "with": {"turn_index": index}} for index in (2, 3, 1)),
 )
+_SPANS: tuple[str | Json, ...] = ("tool", {"advance_ms": 5000})
 (_TRANSFERS,) = (case["steps"] for case in cases("apc") if case["rule"] == "protocol_decayed")
 
 
@@ -93,6 +95,10 @@ MORE: Mapping[str, Sequence[Json]] = {
             {"send": "task_request", "with": _AGAIN},
         ),
         case("same_envelope", "mcp_tool_call", {"advance_ms": 9 * _DAY_MS}, "mcp_tool_call"),
+    ),
+    "otel": (
+        case("span_duplicate", *_SPANS, "tool", OTEL_DEDUPE_S="1"),
+        case("span_conflict", *_SPANS, {"send": "tool", "with": {"name": "another"}}),
     ),
 }
 """Examples beside those of the guides: time passes, or another limit is out of the way."""

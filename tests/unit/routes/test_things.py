@@ -19,7 +19,7 @@ from topology.lineage import NODE_KINDS, kind_of
 
 QUICK = (
     *("lineage-graph", "sap-signals", "sap-cache", "summit-cancel", "asap-tasks", "asap-calls"),
-    *("asap-snapshots", "saop-detectors", "rtes-rewind", LEARNING),
+    *("asap-snapshots", "saop-detectors", "rtes-rewind", "otel-trace", LEARNING),
 )
 """They have an example of each kind."""
 OTHERS = sorted({path.stem for path in SCENARIOS.glob("*.jsonl")} - set(QUICK))

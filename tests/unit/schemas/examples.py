@@ -15,6 +15,7 @@ RECORDS = {
     "sap/tasks": "headrace.sap.SapTask",
     "sap/results": "headrace.sap.SapResult",
     "sap/signals": "headrace.sap.SapSignal",
+    "otel": "headrace.otel.OtelSpan",
     "summit/calls": "headrace.summit.SummitCall",
     "summit/replies": "headrace.summit.SummitReply",
 }
@@ -28,6 +29,7 @@ KINDS = {
     "sap/signals": "sap.signal",
     "asap": "asap.envelope",
     "asap/manifests": "asap.manifest",
+    "otel": "otel.span",
     "summit/manifests": "summit.manifest",
     "summit/calls": "summit.call",
     "summit/replies": "summit.reply",
@@ -42,6 +44,7 @@ CASES = {
     "sap/signals": "envelope",
     "asap": "envelope",
     "asap/manifests": "manifest",
+    "otel": "span",
     "summit/manifests": "manifest",
     "summit/calls": "call",
     "summit/replies": "reply",

@@ -84,7 +84,7 @@ def test_open_takes_every_step_and_adds_two_words() -> None:
     assert OPEN.rewind_later == DEVS.rewind_later
 
 
-@pytest.mark.parametrize("origin", ["apc", "asap", "sap", "summit"])
+@pytest.mark.parametrize("origin", ["apc", "asap", "otel", "sap", "summit"])
 def test_the_profiles_of_protocols_check_nothing_and_list_nothing(origin: str) -> None:
     profile = PROTOCOLS[origin]
     assert profile == Profile(origin, Checks.NONE, fold_case=False)

@@ -9,6 +9,7 @@ from topology.apc import APC_EVENTS, APC_PACKETS
 from topology.asap import ASAP_MANIFESTS
 from topology.core import RTES_RAW
 from topology.declarations import Topic, TopicKind
+from topology.otel import OTEL_SPANS
 from topology.retention import DAY_MS, HOUR_MS, KIB, MIB
 from topology.saop import RTES_EVENTS, RTES_REJECTIONS
 from topology.sap import SAP_OUTCOMES, SAP_VERDICTS
@@ -48,7 +49,7 @@ RETENTION = {
     TopicKind.COLLECTOR: -1,
     TopicKind.AUDIT: -1,
 }
-SHORTER = {RTES_RAW: 24 * HOUR_MS}
+SHORTER = {RTES_RAW: 24 * HOUR_MS, OTEL_SPANS: 24 * HOUR_MS}
 
 
 @pytest.mark.parametrize("topic", ALL, ids=ids)

@@ -1268,6 +1268,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/otel/spans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send spans in the form of otel.spans */
+        post: operations["send_otel_spans"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/otel/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Traces, the newest first */
+        get: operations["list_otel_traces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/otel/traces/{trace_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The spans of a trace */
+        get: operations["get_otel_trace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/otel/rejections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Refused spans, the newest first */
+        get: operations["list_otel_rejections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/machines": {
         parameters: {
             query?: never;
@@ -3424,6 +3492,121 @@ export interface components {
             state: string;
             /** Count */
             count: number;
+        };
+        /** OtelSpanItem */
+        OtelSpanItem: {
+            /** Span Id */
+            span_id: string;
+            /** Parent Span Id */
+            parent_span_id: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unspecified" | "internal" | "server" | "client" | "producer" | "consumer";
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "model" | "tool" | "task" | "other";
+            /** Dialect */
+            dialect: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Duration Ms */
+            duration_ms: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "unset" | "ok" | "error";
+            /** Session Id */
+            session_id: string;
+            /** Agent */
+            agent: string;
+            /** Tool */
+            tool: string | null;
+            /** Model */
+            model: string | null;
+            /** Provider */
+            provider: string | null;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /** Failed */
+            failed: boolean;
+            /** Service Name */
+            service_name: string | null;
+            /** Attributes */
+            attributes: {
+                [key: string]: unknown;
+            };
+            /** Events */
+            events: {
+                [key: string]: unknown;
+            }[];
+            /** Links */
+            links: {
+                [key: string]: unknown;
+            }[];
+            /** Masked */
+            masked: number;
+            /** Position */
+            position: string;
+        };
+        /** OtelSpans */
+        OtelSpans: {
+            /** Items */
+            items: components["schemas"]["OtelSpanItem"][];
+            /** Next */
+            next: string | null;
+        };
+        /** OtelTraceItem */
+        OtelTraceItem: {
+            /** Trace Id */
+            trace_id: string;
+            /** Session Id */
+            session_id: string;
+            /** Name */
+            name: string | null;
+            /** Service Name */
+            service_name: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Span Count */
+            span_count: number;
+            /** Failed Count */
+            failed_count: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+        };
+        /** OtelTraces */
+        OtelTraces: {
+            /** Items */
+            items: components["schemas"]["OtelTraceItem"][];
+            /** Next */
+            next: string | null;
         };
         /**
          * Outcome
@@ -6612,6 +6795,70 @@ export interface components {
             originRunId: string | null;
             treeUsd: string | null;
         };
+        /** DroppedCounts */
+        "headrace.otel.DroppedCounts": {
+            attributes: number;
+            events: number;
+            links: number;
+        };
+        /** OtelSpan */
+        "headrace.otel.OtelSpan": {
+            trace_id: string;
+            span_id: string;
+            parent_span_id?: string;
+            name: string;
+            /** @enum {string} */
+            kind: "UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER";
+            start_time_unix_nano: string;
+            end_time_unix_nano: string;
+            /** @enum {string} */
+            status: "UNSET" | "OK" | "ERROR";
+            status_message?: string;
+            service_name?: string;
+            scope_name?: string;
+            scope_version?: string;
+            schema_url?: string;
+            trace_state?: string;
+            flags: number;
+            attributes: unknown;
+            resource: unknown;
+            events: unknown;
+            links: unknown;
+            dropped: components["schemas"]["headrace.otel.DroppedCounts"];
+            session_hint?: string;
+            masked: number;
+            refused?: string;
+        };
+        /** OtelEvent */
+        "headrace.otel.OtelEvent": {
+            event_id: string;
+            /** @enum {string} */
+            verdict: "accepted" | "duplicate" | "rejected";
+            rule: string;
+            fault: ("sender" | "service" | "infrastructure") | null;
+            trace_id: string;
+            span_id: string;
+            session_id: string | null;
+            type: ("model" | "tool" | "task" | "other") | null;
+            dialect: string | null;
+            agent: string | null;
+            tool: string | null;
+            model: string | null;
+            provider: string | null;
+            input_tokens: number | null;
+            output_tokens: number | null;
+            started_at: string | null;
+            ended_at: string | null;
+            failed: boolean | null;
+            rtes_events: number;
+            canonical_hash: string | null;
+            first_position: string | null;
+            span: components["schemas"]["headrace.otel.OtelSpan"] | null;
+            errors: components["schemas"]["headrace.core.Problem"][];
+            /** Format: date-time */
+            at: string;
+            cause: string;
+        };
         /** Receiver */
         "headrace.apc.Receiver": {
             to_swarm: string;
@@ -6665,10 +6912,11 @@ export interface components {
             /** @constant */
             type: "THOUGHT_STREAM";
             /** @enum {string} */
-            agent_id: "researcher" | "architect" | "developer" | "reviewer";
+            agent_id: "researcher" | "architect" | "developer" | "reviewer" | "other";
             turn_index: number;
             chunk: string;
             is_final: boolean;
+            agent?: string;
         };
         /** ToolInvoked */
         "headrace.rtes.ToolInvoked": {
@@ -6726,7 +6974,7 @@ export interface components {
             event_id: string;
             session_id: string;
             payload: components["schemas"]["headrace.rtes.ThoughtStream"] | components["schemas"]["headrace.rtes.ToolInvoked"] | components["schemas"]["headrace.rtes.ToolCompleted"] | components["schemas"]["headrace.rtes.TaskTransition"] | components["schemas"]["headrace.rtes.SandboxPulse"] | components["schemas"]["headrace.rtes.EscalationRaised"];
-            origin: ("apc" | "asap" | "sap" | "summit" | "saop") | null;
+            origin: ("apc" | "asap" | "sap" | "summit" | "saop" | "otel") | null;
             sequence: number;
             /** Format: date-time */
             recorded_at: string;
@@ -6776,9 +7024,9 @@ export interface components {
         "headrace.saop.SaopTurn": {
             turn_index: number;
             /** @enum {string} */
-            agent_id: "researcher" | "architect" | "developer" | "reviewer";
+            agent_id: "researcher" | "architect" | "developer" | "reviewer" | "other";
             /** @enum {string} */
-            role: "researcher" | "architect" | "developer" | "reviewer";
+            role: "researcher" | "architect" | "developer" | "reviewer" | "other";
             content: components["schemas"]["headrace.saop.TurnContent"];
             metadata: components["schemas"]["headrace.saop.TurnMetadata"];
         };
@@ -6827,7 +7075,7 @@ export interface components {
             escalation_id: string;
             task_id: string;
             session_id: string | null;
-            agent_id: ("researcher" | "architect" | "developer" | "reviewer") | null;
+            agent_id: ("researcher" | "architect" | "developer" | "reviewer" | "other") | null;
             turn_index: number | null;
             /** @enum {string} */
             detector: "confidence" | "repetition" | "failures";
@@ -6862,7 +7110,7 @@ export interface components {
         "headrace.saop.SaopTask": {
             session_id: string;
             task_id: string;
-            origin: ("apc" | "asap" | "sap" | "summit" | "saop") | null;
+            origin: ("apc" | "asap" | "sap" | "summit" | "saop" | "otel") | null;
             profile: string;
             state: string;
             previous_state: string | null;
@@ -8613,6 +8861,8 @@ export interface components {
             chunk: string;
             /** Is Final */
             is_final: boolean;
+            /** Agent */
+            agent?: string;
         };
         /** ToolCompleted */
         "rtes.event.ToolCompleted": {
@@ -9211,6 +9461,77 @@ export interface components {
                 cost_usd: number;
                 latency_ms?: number;
             };
+        };
+        /** Span */
+        "otel.span": {
+            /** Trace Id */
+            trace_id: string;
+            /** Span Id */
+            span_id: string;
+            /** Parent Span Id */
+            parent_span_id?: string;
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind?: "UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER";
+            /** Start Time Unix Nano */
+            start_time_unix_nano: string;
+            /** End Time Unix Nano */
+            end_time_unix_nano: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status?: "UNSET" | "OK" | "ERROR";
+            /** Status Message */
+            status_message?: string;
+            /** Service Name */
+            service_name?: string;
+            /** Scope Name */
+            scope_name?: string;
+            /** Scope Version */
+            scope_version?: string;
+            /** Schema Url */
+            schema_url?: string;
+            /** Trace State */
+            trace_state?: string;
+            /** Flags */
+            flags?: number;
+            /** Attributes */
+            attributes?: {
+                [key: string]: unknown;
+            };
+            /** Resource */
+            resource?: {
+                [key: string]: unknown;
+            };
+            /** Events */
+            events?: {
+                [key: string]: unknown;
+            }[];
+            /** Links */
+            links?: {
+                [key: string]: unknown;
+            }[];
+            dropped?: components["schemas"]["otel.span.Dropped"];
+            /** Session Hint */
+            session_hint?: string;
+            /** Masked */
+            masked?: number;
+            /** Refused */
+            refused?: string;
+        };
+        /** Dropped */
+        "otel.span.Dropped": {
+            /** Attributes */
+            attributes?: number;
+            /** Events */
+            events?: number;
+            /** Links */
+            links?: number;
         };
         redrive: {
             positions: string[];
@@ -12272,7 +12593,7 @@ export interface operations {
                 /** @description In this state, as in the task's profile. */
                 state?: string;
                 /** @description Reported by this protocol's processor. */
-                origin?: "apc" | "asap" | "sap" | "summit" | "saop";
+                origin?: "apc" | "asap" | "sap" | "summit" | "saop" | "otel";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -17224,6 +17545,369 @@ export interface operations {
             };
         };
     };
+    send_otel_spans: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description W3C trace context, which the records carry on. */
+                traceparent?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["otel.span"] | components["schemas"]["otel.span"][];
+                /**
+                 * @example {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7", "name": "weather_agent", "kind": "INTERNAL", "start_time_unix_nano": "1790000000000000000", "end_time_unix_nano": "1790000001910000000", "status": "OK", "service_name": "weather-bot", "scope_name": "openinference.instrumentation.langchain", "flags": 0, "attributes": {"openinference.span.kind": "AGENT", "session.id": "sess-lc"}, "resource": {"service.name": "weather-bot", "telemetry.sdk.language": "python"}, "events": [], "links": [], "dropped": {"attributes": 0, "events": 0, "links": 0}, "masked": 0}
+                 *     {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "1f2e3d4c5b6a7988", "parent_span_id": "53995c3f42cd8ad8", "name": "POST", "kind": "CLIENT", "start_time_unix_nano": "1790000000020000000", "end_time_unix_nano": "1790000000800000000", "status": "UNSET", "service_name": "weather-bot", "flags": 0, "attributes": {"http.request.method": "POST", "http.response.status_code": 200}, "resource": {"service.name": "weather-bot", "telemetry.sdk.language": "python"}, "events": [{"name": "retry", "time_unix_nano": "1790000000030000000", "attributes": {"attempt": 2}}], "links": [], "dropped": {"attributes": 0, "events": 0, "links": 0}, "masked": 0}
+                 */
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description All of it is on the log. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Positions"];
+                };
+            };
+            /** @description Bad Request. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_otel_traces: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of this session.
+                 * @example sess-01
+                 */
+                session_id?: string;
+                /**
+                 * @description Of this program.
+                 * @example weather-bot
+                 */
+                service_name?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OtelTraces"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_otel_trace: {
+        parameters: {
+            query?: {
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @example sess-01 */
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OtelSpans"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_otel_rejections: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of this trace.
+                 * @example 4bf92f3577b34da6a3ce929d0e0e4736
+                 */
+                trace_id?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["headrace.otel.OtelEvent"][];
+                        /** @description The cursor of the next page. */
+                        next: string | null;
+                    };
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_machines: {
         parameters: {
             query?: {
@@ -17348,7 +18032,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of this protocol. */
-                protocol?: "apc" | "saop" | "sap" | "asap" | "summit";
+                protocol?: "apc" | "saop" | "sap" | "asap" | "summit" | "otel";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -17544,7 +18228,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of this protocol. */
-                protocol?: "apc" | "saop" | "sap" | "asap" | "summit";
+                protocol?: "apc" | "saop" | "sap" | "asap" | "summit" | "otel";
                 /** @description Only these. */
                 verdict?: "rejected" | "duplicate";
                 /**
@@ -17648,7 +18332,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description In this protocol. */
-                protocol?: "apc" | "saop" | "sap" | "asap" | "summit";
+                protocol?: "apc" | "saop" | "sap" | "asap" | "summit" | "otel";
                 /** @description Whose id contains this text. */
                 q?: string;
                 /** @description Most rows. */
@@ -18040,7 +18724,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of this input topic. */
-                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "rtes.raw" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies" | "summit.tree";
+                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "otel.spans" | "rtes.raw" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies" | "summit.tree";
                 /**
                  * @description With this code.
                  * @example decide_failed

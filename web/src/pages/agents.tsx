@@ -28,7 +28,7 @@ const SPEC: ListSpec<Row> = {
       ...(signal && { signal }),
     }),
   rowKey: (row) => `${row.protocol} ${row.agent}`,
-  filters: [{ name: "protocol", label: "protocol", values: PROTOCOLS }],
+  filters: [{ name: "protocol", label: "protocol", values: [...PROTOCOLS, "otel"] }],
   columns: [
     {
       label: "agent",

@@ -25,7 +25,7 @@ const SPEC: ListSpec<Row> = {
     }),
   rowKey: (row) => row.fact,
   filters: [
-    { name: "protocol", label: "protocol", values: PROTOCOLS },
+    { name: "protocol", label: "protocol", values: [...PROTOCOLS, "otel"] },
     { name: "verdict", label: "verdict", values: ["rejected", "duplicate"] },
     { name: "fault", label: "fault", values: ["sender", "service", "infrastructure"] },
     { name: "rule", label: "rule" },

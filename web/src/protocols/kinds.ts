@@ -18,6 +18,7 @@ const HIDDEN_TOPICS = [
   "apc.transfers",
   "asap.links",
   "headrace.changelog",
+  "otel.spans",
   "rtes.raw",
   "saop.task-signals",
   "sap.learning-signals",

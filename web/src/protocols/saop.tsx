@@ -40,7 +40,7 @@ const tasks = defineItems("/v1/saop/tasks", {
   filters: [
     { name: "session_id", label: "session" },
     { name: "state", label: "state" },
-    { name: "origin", label: "origin", values: ["apc", "sap", "asap", "summit"] },
+    { name: "origin", label: "origin", values: ["apc", "sap", "asap", "summit", "otel"] },
   ],
   columns: [
     column(

@@ -39,7 +39,7 @@ from typing import Any
 import orjson
 
 from schemas import Undecodable, decode_many
-from schemas.rtes.models import NAMES
+from schemas.rtes.models import NAMES, OTEL
 from schemas.text_cache import cache_short
 from streams.engine.records import Record, position
 from streams.protocols.saop.queries import sessions
@@ -114,7 +114,7 @@ def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
             rows[prefix("event of type", session_id, kind) + sequence] = b""
         if task_id is not None:
             rows[prefix("event of task", session_id, task_id) + sequence] = b""
-        if kind == "THOUGHT_STREAM":
+        if kind == "THOUGHT_STREAM" and value["origin"] != OTEL:
             chunks.add(value, payload)
         elif kind in _CALL_TYPES:
             _put_call(value, kind, payload, rows)

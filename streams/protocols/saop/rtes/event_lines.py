@@ -14,13 +14,19 @@ from streams.api.lines import Line, Sign, duration, one_line, parts, short, verd
 
 Json = Mapping[str, Any]
 
+_WHOLE_THOUGHTS = "otel"
+"""The origin of events whose thoughts are no chunks of a stream."""
+
 
 def _thought(event: Json) -> Line:
     payload = event["payload"]
-    agent, turn = payload["agent_id"], payload["turn_index"]
+    agent, turn = payload.get("agent") or payload["agent_id"], payload["turn_index"]
+    is_whole = event.get("origin") == _WHOLE_THOUGHTS
     stream = (event["session_id"], event.get("task_id") or "", agent, str(turn))
     text = one_line(payload["chunk"])
-    return Line(who=f"{agent}, turn {turn}", sign=Sign.THOUGHT, text=text, stream=stream)
+    return Line(
+        who=f"{agent}, turn {turn}", sign=Sign.THOUGHT, text=text, stream=() if is_whole else stream
+    )
 
 
 def _invoked(event: Json) -> Line:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 from schemas.rtes import rules
+from schemas.rtes.models import OTEL
 from streams.engine.processor import AvroValue
 from streams.protocols.saop.rtes.event import Event, Recording, Refusal
 from streams.protocols.saop.rtes.session import THOUGHTS, SessionState, recall, remember
@@ -32,7 +33,12 @@ def stream_key(session_id: str, payload: AvroValue, link: str | None) -> str:
 
 
 def record_chunk(event: Event, session: SessionState) -> Recording | Refusal:
-    """Record a chunk, unless its stream has its final one."""
+    """Record a chunk, unless its stream has its final one.
+
+    An event made of a span is the whole thought, so no stream is stored for it.
+    """
+    if event.origin == OTEL:
+        return Recording()
     payload = event.payload
     latest = _stream_row(latest_key(session.session_id, payload), session)
     link = _link(event, latest, session)

@@ -28,6 +28,7 @@ COMMAND_FACTS = {
     "sap.acks": "sap",
     "asap.events": "asap",
     "summit.events": "summit",
+    "otel.events": "otel",
 }
 """The topics of verdicts on commands, with their protocol."""
 

@@ -1,0 +1,1 @@
+"""Spans of OpenTelemetry: each is recorded once, and becomes events of RTES."""

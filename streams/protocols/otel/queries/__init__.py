@@ -1,0 +1,1 @@
+"""The queries over spans, and the projection of facts to rows."""
