@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from schemas.canonical import canonical_json, sha256_hex
 from schemas.sap import constants, rules
 from schemas.sap.models import SapCheck, SapContract, SapViolation
 from schemas.sap.shapes import ListOf, Member, Shape, shape_of, without_nulls
-
-_SECRET = re.compile(
-    r"-----BEGIN [^\n]{0,64}?PRIVATE KEY-----"
-    r"|AKIA[A-Z0-9]{16}"
-    r"|ghp_[A-Za-z0-9]{36}"
-)
 
 
 class EffectiveCache(NamedTuple):
@@ -42,14 +35,12 @@ def effective_cache(task: dict[str, Any]) -> EffectiveCache:
 
 
 def task_warnings(task: dict[str, Any]) -> list[str]:
-    """Return the warnings of a valid task, but for that of its deadline, which needs the time."""
+    """Return the warnings of a valid task, but for those that need the time or the policy."""
     context = task["constitutionalContext"]
     listed = context.get("principles") or ()
     warnings = []
     if any(principle not in listed for principle in context.get("pressure") or ()):
         warnings.append(rules.PRESSURE_FOR_UNLISTED_PRINCIPLE.code)
-    if _holds_secret(task["payload"]):
-        warnings.append(rules.PAYLOAD_SECRET_SUSPECTED.code)
     return warnings
 
 
@@ -66,14 +57,6 @@ def result_warnings(result: dict[str, Any]) -> list[str]:
     if without is not None and not result.get("nextActions"):
         warnings.append(without.code)
     return warnings
-
-
-def _holds_secret(value: Any) -> bool:
-    if isinstance(value, str):
-        return _SECRET.search(value) is not None
-    if isinstance(value, dict):
-        return any(_holds_secret(name) or _holds_secret(item) for name, item in value.items())
-    return isinstance(value, list) and any(map(_holds_secret, value))
 
 
 _RECORD = Shape(

@@ -8,6 +8,7 @@ from schemas.rules import Rule, Stage, Where, rules_of
 Nack = tuple[str, int]
 """The code of a NACK, and the HTTP status of a response that waited for it."""
 
+_INVALID_TASK: Nack = ("INVALID_TASK", 422)
 _CONFLICT: Nack = ("UNPROCESSABLE", 409)
 _UNPROCESSABLE: Nack = ("UNPROCESSABLE", 422)
 _NOT_FOUND: Nack = ("NOT_FOUND", 404)
@@ -27,18 +28,20 @@ def _shape(row: int, code: str, meaning: str, where: Where = Where.BOTH) -> Rule
     return Rule(code, meaning, Stage.SCHEMA, where)
 
 
-def _rule(code: str, meaning: str, stage: Stage, nack: Nack | None) -> Rule:
+def _rule(
+    code: str, meaning: str, stage: Stage, nack: Nack | None, where: Where = Where.PROCESSOR
+) -> Rule:
     if nack is not None:
         REFUSALS[code] = nack
-    return Rule(code, meaning, stage, Where.PROCESSOR)
+    return Rule(code, meaning, stage, where)
 
 
 def _log(code: str, meaning: str, nack: Nack | None = None) -> Rule:
     return _rule(code, meaning, Stage.LOG, nack)
 
 
-def _policy(code: str, meaning: str, nack: Nack) -> Rule:
-    return _rule(code, meaning, Stage.POLICY, nack)
+def _policy(code: str, meaning: str, nack: Nack, where: Where = Where.PROCESSOR) -> Rule:
+    return _rule(code, meaning, Stage.POLICY, nack, where)
 
 
 def _effect(code: str, meaning: str) -> Rule:
@@ -87,6 +90,9 @@ ALIGNMENT_STATUS_MISMATCH = _shape(
 BAD_SIGNAL = _shape(11, "bad_signal", "rating, decision or note do not go with the kind")
 
 # Deciding (SAP guide, 5.2, 5.3, 5.7).
+PAYLOAD_SECRET = _policy(
+    "payload_secret", "the payload has what looks like a secret", _INVALID_TASK, Where.BOTH
+)
 TASK_ID_CONFLICT = _log("task_id_conflict", "the taskId is known, with other content", _CONFLICT)
 SIGNAL_ID_CONFLICT = _log(
     "signal_id_conflict", "the signalId is known, with other content", _CONFLICT
@@ -128,7 +134,7 @@ PARTIAL_WITHOUT_NEXT_ACTIONS = _warning(
     "partial_without_next_actions", "PARTIAL without nextActions"
 )
 PAYLOAD_SECRET_SUSPECTED = _warning(
-    "payload_secret_suspected", "the payload has text that looks like a secret"
+    "payload_secret_suspected", "the payload has what looks like a secret, and the policy allows it"
 )
 
 # Outcomes (meta.headrace.rule).

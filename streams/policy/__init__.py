@@ -5,6 +5,15 @@ that HEADRACE_POLICY names stands between the defaults and the variables of the 
 """
 
 from streams.policy.bundle import Policy, PolicyFile, default_policy, diff, policy_of
-from streams.policy.read import load, read
+from streams.policy.read import COMPATIBLE, load, read
 
-__all__ = ["Policy", "PolicyFile", "default_policy", "diff", "load", "policy_of", "read"]
+__all__ = [
+    "COMPATIBLE",
+    "Policy",
+    "PolicyFile",
+    "default_policy",
+    "diff",
+    "load",
+    "policy_of",
+    "read",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from streams.policy.secrets import secret_problem
 from streams.policy.values import PolicyProblem, nearest, read_value
 from streams.settings.composed import Settings
 
+COMPATIBLE = Path(str(files("topology") / "policy" / "compatible.toml"))
+"""The policy by which release 0.1.0 decided."""
 MAX_BYTES = 262_144
 MAX_DOTS = 256
 """The most dots in a line: the time to parse a key grows with the square of its parts."""

@@ -14,12 +14,13 @@ from streams.engine.memory import Clock, MemoryLog, MemoryTopic
 from streams.engine.records import LogRecord
 from streams.play import scenario as playing
 from streams.play.scenario import Scenario
+from streams.policy import COMPATIBLE
 from streams.protocols.commands import all_processors
 from streams.settings import Settings
 
 KEPT = Path(__file__).parent / "kept"
 Json = dict[str, Any]
-SETTINGS = Settings(partitions=1, apc_proof_claim="warn")
+SETTINGS = Settings.load({"HEADRACE_POLICY": str(COMPATIBLE)}, partitions=1)
 """By which earlier versions decided, where the default is another one now."""
 
 

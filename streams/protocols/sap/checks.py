@@ -11,7 +11,9 @@ from __future__ import annotations
 import orjson
 
 from schemas import sap, to_json
+from schemas.sap.rules import PAYLOAD_SECRET
 from streams.engine.processor import Message
+from streams.protocols.sap.payload_secrets import find_secret
 from streams.protocols.sap.processor.commands import Command
 from streams.replay.checks import (
     CheckContext,
@@ -96,6 +98,12 @@ def _check_command(fact: Fact, message: Message, context: CheckContext) -> Probl
     mismatch = partition_mismatch(record.key, command.known_id, record.partition, context)
     if mismatch or value["rule"] in _PARTITION_RULES:
         yield from check_equal("rule", value["rule"], mismatch)
+        return
+    if value["rule"] == PAYLOAD_SECRET.code:
+        # Not so of accepted tasks: earlier releases only warned, and their facts stay.
+        refuses = context.settings["SAP_PAYLOAD_SECRETS"] == "refuse"
+        has_secret = find_secret(command.json) is not None
+        yield from check_that(refuses and has_secret, "the payload is not to be refused")
         return
     yield from _repeated(fact, command, context)
 

@@ -8,6 +8,8 @@ from schemas import Problem, validate
 from schemas.sap.rules import FORBIDDEN
 from streams.access.sender import own_name
 from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_unchanged
+from streams.protocols.sap.payload_secrets import secret_problem
+from streams.protocols.sap.settings import SapSettings
 from streams.settings.service import ServiceSettings
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
@@ -23,7 +25,19 @@ def _kind(name: str) -> EnvelopeType:
     return EnvelopeType(f"sap.{name}", prepare_unchanged, problems, MAX_ERRORS, not_json="bad_json")
 
 
-TASK, RESULT, SIGNAL = KINDS = (_kind("task"), _kind("result"), _kind("signal"))
+def _task_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
+    problems = validate("sap.task", value)
+    if problems or SapSettings.of(settings).sap_payload_secrets == "warn":
+        return problems
+    secret = secret_problem(value)
+    return [] if secret is None else [secret]
+
+
+TASK, RESULT, SIGNAL = KINDS = (
+    _kind("task")._replace(problems=_task_problems),
+    _kind("result"),
+    _kind("signal"),
+)
 EDGES = (
     IngressTopic(SAP_TASKS, TASK),
     IngressTopic(SAP_RESULTS, RESULT),

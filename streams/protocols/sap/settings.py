@@ -10,6 +10,7 @@ from streams.settings.service import ServiceSettings, number, setting
 
 PAST_DEADLINE = ("ignore", "timeout")
 LEARNING = ("apply", "observe")
+PAYLOAD_SECRETS = ("warn", "refuse")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,14 @@ class SapSettings(ServiceSettings):
         high=1_000_000_000,
         work=True,
         rules=("rate_limited",),
+    )
+    sap_payload_secrets: str = setting(
+        "SAP_PAYLOAD_SECRETS",
+        "refuse",
+        "what happens to a task whose payload has what looks like a secret",
+        choices=PAYLOAD_SECRETS,
+        work=True,
+        rules=("payload_secret", "payload_secret_suspected"),
     )
     sap_past_deadline: str = setting(
         "SAP_PAST_DEADLINE",

@@ -55,6 +55,8 @@ def test_diff_exits_with_1_where_policies_differ(
     assert "protocol_decayed" in run("diff", path, "default", "--text", code=1)
     monkeypatch.setenv("HEADRACE_POLICY", path)
     assert json.loads(run("diff", "bootstrap", path, "--json")) == {"items": []}
+    rows = json.loads(run("diff", "compatible", "default", "--json", code=1))["items"]
+    assert [row["path"] for row in rows] == ["apc.proof.claim", "sap.payload_secrets"]
 
 
 def test_show_has_what_the_environment_says(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import InvalidInput, SettingsError
-from streams.policy import default_policy, diff, load, policy_of, read
+from streams.policy import COMPATIBLE, default_policy, diff, load, policy_of, read
 from streams.policy.bundle import Change
 from streams.policy.read import MAX_BYTES, file_problems
 from streams.settings import Settings
@@ -202,3 +202,12 @@ def test_a_named_file_that_cannot_be_read_is_a_problem(tmp_path: Path, member: s
         policy = read(policy_file(tmp_path, f'[sap]\n{member} = "{name}"\n'))
         (problem,) = file_problems(policy)
         assert (problem.rule, problem.path) == (rule, f"/sap/{member}")
+
+
+def test_the_compatible_policy_has_what_the_first_release_decided_by() -> None:
+    changes = diff(default_policy(), read(COMPATIBLE).policy)
+    assert {change.path: change.after for change in changes} == {
+        "apc.proof.claim": "warn",
+        "sap.payload_secrets": "warn",
+    }
+    assert load(COMPATIBLE).fields.keys() == {"apc_proof_claim", "sap_payload_secrets"}

@@ -10,9 +10,9 @@ from schemas import Problem
 from streams.errors import InvalidInput
 from streams.masking.examples import fill_template
 from streams.masking.rules import ALL, Rule
+from streams.masking.shapes import NO_SHAPE, secret_kind
 from streams.policy import read
 from streams.policy.read import MAX_DOTS, file_problems
-from streams.policy.secrets import NO_SHAPE, secret_kind
 from tests.unit.policy.files import HEAD, policy_file
 
 TOKEN = fill_template("ghp_{36}")

@@ -10,6 +10,7 @@ from schemas.sap import constants, rules
 from schemas.sap.rules import REFUSALS
 
 TABLE = """
+payload_secret INVALID_TASK 422
 task_id_conflict signal_id_conflict task_closed illegal_transition UNPROCESSABLE 409
 not_dispatched signal_repeated signal_too_early destination_unavailable UNPROCESSABLE 409
 correlation_mismatch UNPROCESSABLE 422

@@ -116,24 +116,6 @@ def test_what_a_task_does_not_say_about_the_cache(policy: str | None) -> None:
     assert sap.effective_cache({**TASK, "constitutionalContext": context}) == CACHE[policy]
 
 
-SECRETS = {
-    "-----BEGIN PRIVATE KEY-----": True,
-    "x -----BEGIN RSA PRIVATE KEY----- y": True,
-    "AKIAIOSFODNN7EXAMPLE": True,
-    "AKIAIOSFODNN7exampLE": False,
-    "ghp_" + "a1B2" * 9: True,
-    "ghp_" + "a" * 35: False,
-    "-----BEGIN PUBLIC KEY-----": False,
-}
-
-
-@pytest.mark.parametrize("text", SECRETS)
-def test_a_payload_with_what_looks_like_a_secret_is_warned_of(text: str) -> None:
-    for payload in ({"a": [{"b": text}]}, {text: 1}):
-        warnings = sap.task_warnings({**TASK, "payload": payload})
-        assert ("payload_secret_suspected" in warnings) is SECRETS[text]
-
-
 def test_pressure_for_a_principle_that_is_not_listed_is_warned_of() -> None:
     context = {**TASK["constitutionalContext"], "principles": ["strategic_pause"]}
     warnings = sap.task_warnings({**TASK, "constitutionalContext": context})

@@ -3,6 +3,7 @@
 For every record of `sap.tasks`, in this order, the first that applies decides:
 
 1. its shape, its key, its partition;
+1a. its payload has a secret, and the policy refuses that: `payload_secret`;
 2. its id is known: `duplicate`, or `task_id_conflict` for another content;
 3. the issuer may not ask for the capability: `unauthorized`, `forbidden`;
 4. the issuer sends too many tasks: `rate_limited`.
@@ -34,6 +35,7 @@ from streams.processing.graph import LineageEdge
 from streams.protocols.sap.constitution.checks import ESCALATE, NON_CONSTITUTIONAL, VALID
 from streams.protocols.sap.decision import DecisionContext
 from streams.protocols.sap.newest_heuristics import newest_heuristics
+from streams.protocols.sap.payload_secrets import find_secret, secret_problem
 from streams.protocols.sap.processor import alignment, copied_answers, lookups, outcomes, rate_limit
 from streams.protocols.sap.processor.aggregate import NONE, TASK, TaskAggregate
 from streams.protocols.sap.processor.authorization import Authorization, authorization_of
@@ -67,8 +69,9 @@ _PRECHECKS = {
 
 
 class Facts(NamedTuple):
-    """The stored facts that decide on a task.  row: SapTaskState of its id.  bucket: of its
-    issuer.
+    """The stored facts that decide on a task.
+
+    row: SapTaskState of its id.  bucket: of its issuer.  refuses_secrets: those in its payload.
     """
 
     row: AvroValue | None
@@ -76,6 +79,7 @@ class Facts(NamedTuple):
     limit: Limit | None
     bucket: Bucket | None
     now: int
+    refuses_secrets: bool = False
 
     @property
     def admission(self) -> Admission | None:
@@ -83,7 +87,8 @@ class Facts(NamedTuple):
 
 
 def checks(task: Json, sha256: str, facts: Facts) -> Iterator[Check]:
-    """Check steps 2 to 4 for a task whose shape is valid."""
+    """Check steps 1a to 4 for a task whose shape is valid."""
+    yield Check(rules.PAYLOAD_SECRET.code, _secret(task, facts))
     yield Check(rules.TASK_ID_CONFLICT.code, _known(sha256, facts.row))
     yield Check(rules.UNAUTHORIZED.code, _unauthorized(task, facts.authorization))
     yield Check(rules.RATE_LIMITED.code, _too_fast(task, facts))
@@ -107,7 +112,9 @@ def _facts(task: Command, ctx: DecisionContext) -> Facts:
     limit = rate_limit.limit_of(ctx.work.settings, ctx.work.partitions)
     stored = None if limit is None else ctx.work.rows(SAP_RATE_LIMITS).get(_bucket_key(task))
     bucket = None if stored is None else Bucket(stored["level"], stored["at"])
-    return Facts(row, authorization_of(ctx.work.settings), limit, bucket, ctx.at)
+    authorization = authorization_of(ctx.work.settings)
+    refuses_secrets = ctx.setting("PAYLOAD_SECRETS") == "refuse"
+    return Facts(row, authorization, limit, bucket, ctx.at, refuses_secrets)
 
 
 def _pay(task: Command, facts: Facts, ctx: DecisionContext) -> None:
@@ -118,6 +125,13 @@ def _pay(task: Command, facts: Facts, ctx: DecisionContext) -> None:
 
 def _bucket_key(task: Command) -> str:
     return sap_key(task.value["issuer"]["agentId"])
+
+
+def _secret(task: Json, facts: Facts) -> Verdict | None:
+    problem = secret_problem(task) if facts.refuses_secrets else None
+    if problem is None:
+        return None
+    return Verdict(problem.rule, f"{problem.path}: {problem.message}", problem.path)
 
 
 def _known(sha256: str, row: AvroValue | None) -> Verdict | None:
@@ -166,6 +180,8 @@ def _accept(command: Command, ctx: DecisionContext, from_copy: bool) -> None:
     bound = _policy(command, ctx)
     accepted = _accepted(command, bound, deadline_at if enforced else None, ctx)
     warnings = sap.task_warnings(command.json)
+    if ctx.setting("PAYLOAD_SECRETS") == "warn" and find_secret(command.json) is not None:
+        warnings.append(rules.PAYLOAD_SECRET_SUSPECTED.code)
     if not enforced:
         warnings = [rules.DEADLINE_ALREADY_PAST.code, *warnings]
     envelope = from_json(TASK, command.json)

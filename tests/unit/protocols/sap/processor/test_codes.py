@@ -17,6 +17,7 @@ from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 SPEC = """
 task_id_conflict     UNPROCESSABLE 409
+payload_secret       INVALID_TASK  422
 signal_id_conflict   UNPROCESSABLE 409
 task_closed          UNPROCESSABLE 409
 illegal_transition   UNPROCESSABLE 409
@@ -68,6 +69,7 @@ def asking() -> Bench:
 
 CASES: dict[str, tuple[Callable[[], Bench], str, Json]] = {
     "task_id_conflict": (begun, "task", task(tags=["x"])),
+    "payload_secret": (Bench, "task", task(payload={"key": "AKIA" + "A1" * 8})),
     "rate_limited": (crowded, "task", task()),
     "unknown_task": (Bench, "result", result()),
     "correlation_mismatch": (begun, "result", result(correlationId=uuid(1))),

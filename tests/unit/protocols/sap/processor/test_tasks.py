@@ -58,6 +58,15 @@ def test_each_check_comes_before_the_next(closed_door: Path) -> None:
     assert bench.task()["rule"] == "forbidden"
 
 
+def test_a_secret_comes_before_a_known_id() -> None:
+    bench = Bench()
+    bench.task()
+    secret = task(payload={"key": "AKIA" + "A1" * 8})
+    assert bench.task(secret)["rule"] == "payload_secret"
+    assert bench.task(secret, key="x")["rule"] == "key_mismatch"
+    assert bench.task(task(payload={"key": "another"}))["rule"] == "task_id_conflict"
+
+
 def test_a_known_id_comes_before_authorisation_and_the_limit() -> None:
     row = {"taskSha256": "a", "position": "sap.tasks/0/0"}
     door, limit, spent = parse(NOBODY), Limit(1, 1_000_000), Bucket(0, 0)
@@ -66,8 +75,9 @@ def test_a_known_id_comes_before_authorisation_and_the_limit() -> None:
         None if check.verdict is None else check.verdict.rule
         for check in tasks.checks(task(), "b", facts)
     ]
-    assert codes == ["task_id_conflict", "forbidden", "rate_limited"]
-    same = next(iter(tasks.checks(task(), "a", facts))).verdict
+    assert codes == [None, "task_id_conflict", "forbidden", "rate_limited"]
+    _, known, *_ = tasks.checks(task(), "a", facts)
+    same = known.verdict
     assert same is not None
     assert (same.rule, same.duplicate_of) == ("duplicate", "sap.tasks/0/0")
 
@@ -281,7 +291,7 @@ def test_a_refused_task_leaves_nothing_and_may_come_again() -> None:
 
 
 def test_warnings() -> None:
-    bench = Bench()
+    bench = Bench(sap_payload_secrets="warn")
     ack = bench.task(
         task(
             constitutionalContext={"pressure": {"calm": 3}},
