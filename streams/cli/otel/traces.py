@@ -105,7 +105,7 @@ def walk(items: list[Json]) -> Iterator[tuple[int, Json]]:
 
 def _cells(span: Json, stem: str, page: text.Page) -> list[Cell]:
     return [
-        page.joined(page.plain(stem, "dim"), page.plain(span["name"])),
+        page.plain(stem + span["name"]),
         page.plain(span["type"]),
         page.plain(f"{span['duration_ms'] / 1000:.2f} s"),
         page.plain("failed" if span["failed"] else span["status"], "red" if span["failed"] else ""),
