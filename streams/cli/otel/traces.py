@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -77,14 +77,14 @@ def trace(trace_id: str, **params: Any) -> None:
     text.show(answer, render, pipe)
 
 
-def _show_tree(items: list[Json], page: text.Page) -> None:
+def _show_tree(items: Sequence[Json], page: text.Page) -> None:
     nodes = list(walk(items))
     drawn = stems([depth for depth, _ in nodes])
     rows = [_cells(span, stem, page) for stem, (_, span) in zip(drawn, nodes, strict=True)]
     page.table(("span", "type", "took", "status", "session", "said"), rows, what="spans")
 
 
-def walk(items: list[Json]) -> Iterator[tuple[int, Json]]:
+def walk(items: Sequence[Json]) -> Iterator[tuple[int, Json]]:
     """Yield spans depth first with their depths; one whose parent is not there is a root."""
     ids = {span["span_id"] for span in items}
     children: dict[str | None, list[Json]] = {}
