@@ -128,8 +128,8 @@ def test_each_record_has_one_entry_whatever_is_killed(system: Live, folder: Path
         if kill == 0:
             send(system, range(1, 3))
             writer.wait_text("published")
-        send(system, range(100 * (kill + 1), 100 * (kill + 1) + 40))
         goal = len(read_log(system, folder, set())[1]) + dice.randrange(1, 30)
+        send(system, range(100 * (kill + 1), 100 * (kill + 1) + 40))
         wait_for(partial(has_entries, system, folder, goal), "entries")
         writer.kill()
     _audit(system.environ, "write", "--once")
