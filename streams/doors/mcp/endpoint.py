@@ -12,6 +12,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from streams.doors.mcp.description import PATH
+from streams.doors.mcp.exchange import ResponseWriter
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint, with_problems
 from streams.gateway.request_parts import read_body
@@ -93,4 +94,6 @@ class _Exchange(HttpResponse):
 
         # Blanks around a value are no part of it, but the SDK would compare them with the body.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        await self._manager.handle_request({**scope, "headers": headers}, replay, send)
+        writer = ResponseWriter(send)
+        scope = writer.attach({**scope, "headers": headers})
+        await self._manager.handle_request(scope, replay, writer.send)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
 
 import mcp.types as types
 
-from streams.doors.mcp.clients import Context
+from streams.doors.mcp.clients import Context, is_modern
+from streams.doors.mcp.exchange import ResponseWriter, writer_of
 from streams.doors.mcp.results import Json
 
 PATIENCE_S = 10.0
@@ -28,10 +31,17 @@ class _Notification(types.Notification[dict[str, Any], str]):
 
 
 class Notifier:
-    """Sends the notifications of one request, each with the request's id."""
+    """Sends the notifications of one request, each with the request's id.
+
+    The SDK sends the first one.  At versions without sessions the further ones are written to the
+    response at once, in the SDK's form.
+    """
 
     def __init__(self, ctx: Context) -> None:
         self._session, self._id = ctx.session, ctx.request_id
+        self._writer = writer_of(ctx.request) if is_modern(ctx) else None
+        self._has_begun = False
+        self._meta_json = to_json({"_meta": self.meta})
 
     @property
     def meta(self) -> Json:
@@ -39,14 +49,51 @@ class Notifier:
 
     async def __call__(self, name: str, params: Json) -> None:
         """Send `notifications/NAME`.  Raises Gone if the client takes nothing."""
+        if self._writer is not None and self._has_begun:
+            await self._write(self._writer, name, [to_json({**params, "_meta": self.meta})])
+            return
         notification = _Notification(
             method=f"notifications/{name}", params={**params, "_meta": self.meta}
         )
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                await self._session.send_notification(
-                    notification,  # type: ignore[arg-type] # an extension's, which the SDK has not
-                    related_request_id=self._id,
-                )
-        except TimeoutError:
-            raise Gone from None
+        sending = self._session.send_notification(
+            notification,  # type: ignore[arg-type] # an extension's, which the SDK has not
+            related_request_id=self._id,
+        )
+        await _in_time(sending)
+        self._has_begun = True
+
+    async def send_all(self, name: str, params: Sequence[bytes]) -> None:
+        """Send a notification for each of these JSON objects, which have members.
+
+        Raises Gone if the client takes nothing.
+        """
+        if self._writer is not None and self._has_begun:
+            all_params = [extend_object(each, self._meta_json) for each in params]
+            await self._write(self._writer, name, all_params)
+            return
+        for each in params:
+            await self(name, json.loads(each))
+
+    async def _write(self, writer: ResponseWriter, name: str, params: Iterable[bytes]) -> None:
+        begin = f'{{"jsonrpc":"2.0","method":"notifications/{name}","params":'.encode()
+        frames = (b"event: message\r\ndata: %s%s}\r\n\r\n" % (begin, each) for each in params)
+        await _in_time(writer.write(b"".join(frames)))
+
+
+async def _in_time(sending: Awaitable[None]) -> None:
+    """Wait until something is sent.  Raises Gone if the client takes nothing."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await sending
+    except TimeoutError:
+        raise Gone from None
+
+
+def to_json(value: Json) -> bytes:
+    """Return the JSON text of an object as the SDK writes it, in ASCII."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def extend_object(text: bytes, more: bytes) -> bytes:
+    """Return the text of an object with the members of another one behind its own."""
+    return text[:-1] + b"," + more[1:]

@@ -20,10 +20,10 @@ from streams.api.route import Refused
 from streams.doors.mcp.door import Door
 from streams.doors.mcp.event_types import Arguments, EventType
 from streams.doors.mcp.events import check_request
-from streams.doors.mcp.notifying import Gone, Notifier
+from streams.doors.mcp.notifying import Gone, Notifier, extend_object, to_json
 from streams.doors.mcp.polling import (
+    Positions,
     Source,
-    cursor_of,
     event_json,
     find_begin,
     merge,
@@ -33,7 +33,7 @@ from streams.doors.mcp.polling import (
     positions_at,
 )
 from streams.doors.mcp.results import Json, ToolRefused, refused, refused_by
-from streams.doors.mcp.tails import Tail
+from streams.doors.mcp.tails import Newest, Tail
 from streams.doors.mcp.wire import FORBIDDEN, refusal_error
 from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
@@ -42,6 +42,8 @@ from streams.gateway.endpoints import require_broker
 from streams.gateway.log_reads import read_log, run_read
 
 _PAGE = 200
+_MOST_AT_ONCE = 64 * 1024
+"""The bytes of events after which they are sent."""
 _RETRY_S = 1.0
 _DRAINING = b"mcp streams"
 """The key of no row: who waits for it is told when the gateway stops."""
@@ -62,6 +64,7 @@ class Stream:
     def __init__(self, door: Door, kind: EventType, arguments: Arguments, send: Notifier) -> None:
         self._door, self._gateway = door, door.gateway
         self._kind, self._arguments, self._send = kind, arguments, send
+        self._arguments_key = tuple(sorted(arguments.items()))
         self._oldest_ms: int | None = None
         self._wake = asyncio.Event()
         self.cursor = ""
@@ -102,19 +105,18 @@ class Stream:
                 self._gateway.log, self._gateway.settings.prefix, self._kind, self._arguments
             )
         )
-        loop, wake = asyncio.get_running_loop(), self._wake
-        heartbeat_s = self._door.settings.rtes_heartbeat_s
-
-        def wake_soon() -> None:
-            loop.call_soon_threadsafe(wake.set)
-
-        with self._door.tails.follow(list(source.topics), wake_soon) as tails:
+        positions = positions_at(self._kind, source, self.cursor)
+        wake, heartbeat_s = self._wake, self._door.settings.rtes_heartbeat_s
+        with self._door.tails.follow(list(source.topics), wake.set) as tails:
             while not is_draining():
                 wake.clear()
                 check_caller(self._door)
-                if not await self._send_newest(source, tails):
+                newest = _newest(tails, positions)
+                if newest is None:
                     await self._catch_up()
+                    positions = positions_at(self._kind, source, self.cursor)
                     continue
+                positions = await self._send_newest(source, positions, *newest)
                 try:
                     async with asyncio.timeout(heartbeat_s):
                         await wake.wait()
@@ -125,34 +127,49 @@ class Stream:
         """Return what is read of the log, which no limit refuses: an open stream goes on."""
         return await run_read(self._gateway, read)
 
-    async def _send_newest(self, source: Source, tails: list[Tail]) -> bool:
-        """Send what the tails have; return False if they do not have all that comes next."""
-        positions = positions_at(self._kind, source, self.cursor)
+    async def _send_newest(
+        self, source: Source, positions: Positions, records: list[Record], behind: Positions
+    ) -> Positions:
+        """Send the events of the records from some positions on; return those behind them."""
+        events = self._door.tails.events
         queues: dict[TopicPartition, deque[Record]] = {tp: deque() for tp in positions}
-        behind = {}
-        for tail in tails:
-            newest = tail.newest(positions)
-            if newest is None:
-                return False
-            for record in newest[0]:
-                queues[TopicPartition(record.topic, record.partition)].append(record)
-            behind.update(newest[1])
-        for record, place in merge(queues, behind):
-            positions[TopicPartition(record.topic, record.partition)] = place
-            await self._send_event(source, record, cursor_of(self._kind, source, positions))
-        self.cursor = cursor_of(self._kind, source, {**positions, **behind})
-        return True
+        for record in records:
+            queues[TopicPartition(record.topic, record.partition)].append(record)
+        at, cursor, texts = dict(positions), self.cursor, list[bytes]()
+        for number, (record, place) in enumerate(merge(queues, behind), 1):
+            at[TopicPartition(record.topic, record.partition)] = place
+            text = self._show(source, record)
+            if text is not None:
+                cursor = events.cursor(self._kind, source, at)
+                texts.append(extend_object(text, to_json({"cursor": cursor})))
+            if number % _PAGE == 0 or sum(map(len, texts)) > _MOST_AT_ONCE:
+                await self._send_texts(texts, cursor)
+                texts = []
+                await asyncio.sleep(0)
+        await self._send_texts(texts, cursor)
+        at.update(behind)
+        self.cursor = events.cursor(self._kind, source, at)
+        return at
 
-    async def _send_event(self, source: Source, record: Record, cursor: str) -> None:
-        """Send the event of a record, if it matches."""
+    async def _send_texts(self, texts: list[bytes], cursor: str) -> None:
+        """Send events, of which the last one has this cursor."""
+        if texts:
+            await self._send.send_all("events/event", texts)
+            self.cursor = cursor
+
+    def _show(self, source: Source, record: Record) -> bytes | None:
+        """Return the text of a record's event, None if it does not match."""
+        place = record.topic, record.partition, record.offset, record.timestamp
+        return self._door.tails.events.text(
+            (self._kind.name, self._arguments_key, place), lambda: self._make_text(source, record)
+        )
+
+    def _make_text(self, source: Source, record: Record) -> bytes | None:
         topic = source.topics[record.topic]
         position = f"{topic.name}/{record.partition}/{record.offset}"
         with self._gateway.view.reader() as view:
             data = self._kind.show(topic, record, position, self._arguments, view)
-        self.cursor = cursor
-        if data is not None:
-            event = event_json(self._kind, record, position, data)
-            await self._send("events/event", {**event, "cursor": cursor})
+        return None if data is None else to_json(event_json(self._kind, record, position, data))
 
     async def _catch_up(self) -> None:
         """Read the log up to the end that it has now, and send what matches."""
@@ -181,6 +198,19 @@ class Stream:
 
     async def _send_active(self, truncated: bool) -> None:
         await self._send("events/active", {"cursor": self.cursor, "truncated": truncated})
+
+
+def _newest(tails: list[Tail], positions: Positions) -> Newest | None:
+    """Return what all tails have from some positions on, None if one has not all of it."""
+    records: list[Record] = []
+    behind: Positions = {}
+    for tail in tails:
+        newest = tail.newest(positions)
+        if newest is None:
+            return None
+        records += newest[0]
+        behind.update(newest[1])
+    return records, behind
 
 
 def check_caller(door: Door) -> None:

@@ -6,9 +6,10 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 
+from streams.doors.mcp.shared_events import SharedEvents
 from streams.engine.log import Log, Pace
 from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
@@ -22,19 +23,22 @@ _RETRY_S = 1.0
 _RECORDS = 2000
 Positions = dict[TopicPartition, int]
 Wake = Callable[[], None]
-"""Tells a stream that there is something new; called in the thread of the reader."""
+"""Tells that there is something new."""
 Newest = tuple[list[Record], Positions]
 """The records from certain positions on, and the offsets behind them."""
 
 
 class Tail:
-    """The last records of one topic.  has_failed: the log could not be read lately."""
+    """The last records of one topic.
 
-    def __init__(self, log: Log, topic: str) -> None:
-        self._log, self._topic = log, topic
+    wake: called at each change, in the thread of the reader.
+    has_failed: the log could not be read lately.
+    """
+
+    def __init__(self, log: Log, topic: str, wake: Wake) -> None:
+        self._log, self._topic, self._wake = log, topic, wake
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._wakes: list[Wake] = []
         self._records: dict[TopicPartition, deque[Record]] = {}
         self._begins: Positions = {}
         self._ends: Positions = {}
@@ -42,16 +46,6 @@ class Tail:
         self.has_failed = False
         self._thread = threading.Thread(target=self._run, name=f"mcp {topic}", daemon=True)
         self._thread.start()
-
-    def add(self, wake: Wake) -> None:
-        with self._lock:
-            self._wakes.append(wake)
-
-    def remove(self, wake: Wake) -> bool:
-        """Forget a stream, and return whether that was the last one."""
-        with self._lock:
-            self._wakes.remove(wake)
-            return not self._wakes
 
     def stop(self) -> None:
         """Let the thread end; it may take a moment."""
@@ -112,12 +106,6 @@ class Tail:
         self._bytes -= len(record.value or b"")
         self._begins[tp] = record.offset + 1
 
-    def _wake(self) -> None:
-        with self._lock:
-            wakes = list(self._wakes)
-        for wake in wakes:
-            wake()
-
 
 def _records_from(queue: deque[Record], offset: int) -> list[Record]:
     """Return the records from an offset on, which are at the end of the queue."""
@@ -128,6 +116,7 @@ def _records_from(queue: deque[Record], offset: int) -> list[Record]:
 class Tails:
     """The tails of the topics that streams follow now; used on the event loop.
 
+    events: those of the records that they have.
     streams: how many are open.
     catching_up: a place for each stream that reads the records before the end.
     """
@@ -135,23 +124,25 @@ class Tails:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._tails: dict[str, Tail] = {}
+        self._wakes: dict[str, list[Wake]] = {}
+        self.events = SharedEvents()
         self.streams = 0
         self.catching_up = asyncio.Semaphore(READERS)
 
     @contextmanager
     def follow(self, topics: Collection[str], wake: Wake) -> Iterator[list[Tail]]:
-        """Yield the tails of topics, which call `wake` at each change."""
+        """Yield the tails of topics; `wake` is called on the event loop at each change of one."""
         tails = [self._tail(name) for name in topics]
-        for tail in tails:
-            tail.add(wake)
+        for name in topics:
+            self._wakes[name].append(wake)
         try:
             yield tails
         finally:
             for name in topics:
-                tail = self._tails[name]
-                if tail.remove(wake):
-                    tail.stop()
-                    del self._tails[name]
+                self._wakes[name].remove(wake)
+                if not self._wakes[name]:
+                    del self._wakes[name]
+                    self._tails.pop(name).stop()
 
     @contextmanager
     def count_stream(self) -> Iterator[None]:
@@ -163,5 +154,16 @@ class Tails:
 
     def _tail(self, topic: str) -> Tail:
         if topic not in self._tails:
-            self._tails[topic] = Tail(self._log, topic)
+            loop = asyncio.get_running_loop()
+
+            def wake_soon() -> None:
+                with suppress(RuntimeError):  # the loop has ended, and its streams with it
+                    loop.call_soon_threadsafe(self._wake, topic)
+
+            self._wakes[topic] = []
+            self._tails[topic] = Tail(self._log, topic, wake_soon)
         return self._tails[topic]
+
+    def _wake(self, topic: str) -> None:
+        for wake in self._wakes.get(topic, ()):
+            wake()

@@ -304,8 +304,7 @@ def test_a_tail_keeps_the_newest_records(monkeypatch: pytest.MonkeyPatch) -> Non
     log, tp = MemoryLog(lambda: 0), TopicPartition("t", 0)
     log.create([NewTopic("t", 1, {})])
     grown = threading.Event()
-    tail = Tail(log, "t")
-    tail.add(grown.set)
+    tail = Tail(log, "t", grown.set)
     try:
         deadline = time.monotonic() + 20
         while tail.newest({tp: 0}) is None and time.monotonic() < deadline:
@@ -319,7 +318,6 @@ def test_a_tail_keeps_the_newest_records(monkeypatch: pytest.MonkeyPatch) -> Non
         assert newest is not None
         assert [record.offset for record in newest[0]] == [3, 4]
         assert newest[1] == {tp: 5}
-        assert tail.remove(grown.set)
     finally:
         tail.stop()
 
