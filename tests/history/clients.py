@@ -1,4 +1,5 @@
-"""Clients of all five protocols at once, which note what they sent and what was acknowledged.
+"""Clients of all protocols and instrumented programs at once, which note what they sent and what
+was acknowledged.
 
 Each is a thread of its own with traffic of its own; what each says is the seed's, how they
 interleave is not.
@@ -23,6 +24,7 @@ from streams.engine.task import group_of
 from streams.errors import ProduceUnknown
 from tests.e2e import (
     asap_traffic,
+    otel_traffic,
     rewind_traffic,
     sap_agents,
     sap_traffic,
@@ -36,7 +38,7 @@ from tests.e2e.outputs import PARTITIONS
 from tests.processes import wait_for
 from topology.summit import SUMMIT_EVENTS
 
-PACKETS, SAID, TASKS, STORIES, RUNS, REWINDS = 80, 80, 12, 8, 6, 4
+PACKETS, SAID, TASKS, STORIES, RUNS, REWINDS, SPANS = 80, 80, 12, 8, 6, 4, 20
 """Of each burst, by protocol."""
 SESSIONS = 6
 """Of agents, at once: each has turns in every burst or two."""
@@ -109,6 +111,7 @@ class Clients:
         self._summit = summit_traffic.Traffic(environment, self._own())
         sessions = [f"session-{number}" for number in range(1, SESSIONS + 1)]
         self._rewinds = rewind_traffic.Traffic(environment, self._own(), sessions)
+        self._otel = otel_traffic.Traffic(environment, self._own())
         self._logs = {name: self._log() for name in self._sayings()}
         self.doers = sap_agents.Agents(
             self._log(), environment, PARTITIONS, dice.randrange(1000), time.monotonic
@@ -167,6 +170,7 @@ class Clients:
             "sap": self._say_tasks,
             "asap": self._say_envelopes,
             "summit": self._say_calls,
+            "otel": self._say_spans,
         }
 
     def _say_packets(self) -> Iterator[Sequence[Output]]:
@@ -193,3 +197,6 @@ class Clients:
         for phase in asap_traffic.in_phases(self._summit.stories(RUNS, RICH)):
             records = [record for each in phase for record in self._summit.records(each)]
             yield [*records, *self._summit.manifests.churn()]
+
+    def _say_spans(self) -> Iterator[Sequence[Output]]:
+        yield self._otel.burst(SPANS)

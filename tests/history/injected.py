@@ -12,6 +12,7 @@ from tests.history.spoiling import Change, changed, without
 from topology.apc import APC_EVENTS, APC_INBOX, APC_PACKET_STATES, APC_PACKETS
 from topology.core import CHANGELOG, INPUT_POSITIONS
 from topology.declarations import Topic
+from topology.otel import OTEL_EVENTS
 from topology.saop import (
     RTES_EVENTS,
     SAOP_ESCALATIONS,
@@ -121,6 +122,18 @@ def _version(row: Any) -> None:
 
 def _last_changed(records: list[Record]) -> list[Record]:
     return changed(_all, APC_PACKET_STATES, _version)(records[::-1])[::-1]
+
+
+def _conflicts(fact: Any) -> bool:
+    return bool(fact["rule"] == "span_conflict")
+
+
+def _same(fact: Any) -> None:
+    fact.update(verdict="duplicate", rule="span_duplicate")
+
+
+def _of_a_span(event: Any) -> bool:
+    return bool(event["origin"] == "otel")
 
 
 FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
@@ -262,6 +275,18 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
         frozenset({Anomaly.OUTPUT}),
     ),
     ("an escalation is there twice", SAOP_ESCALATIONS, _twice, frozenset({Anomaly.OUTPUT})),
+    (
+        "a span that is another counts as sent twice",
+        OTEL_EVENTS,
+        changed(_conflicts, OTEL_EVENTS, _same),
+        frozenset({Anomaly.VERDICT}),
+    ),
+    (
+        "an event of a span is that of another",
+        RTES_EVENTS,
+        changed(_of_a_span, RTES_EVENTS, lambda event: event.update(event_id="0" * 36)),
+        frozenset({Anomaly.OUTPUT}),
+    ),
     ("a position moves back", CHANGELOG, _position_again, frozenset({Anomaly.POSITION_BACK})),
     ("a delivery is gone", APC_INBOX, without(_all, APC_INBOX), frozenset({Anomaly.OUTPUT})),
     (

@@ -241,10 +241,12 @@ _TASKS: Mapping[str, Machine[Any] | None] = {
     OPEN.name: None,
     "apc": apc_inter.MACHINE,
     "asap": asap_task.MACHINE,
+    "otel": None,
     "sap": sap_task.MACHINE,
     "summit": summit_run.MACHINE,
 }
-"""By the profile of a transition: any state may follow any other in an open vocabulary alone."""
+"""By the profile of a transition: any state may follow any other in an open vocabulary, and in that
+of spans, which say what has happened."""
 _OBSERVED: Mapping[str, Callable[[Json, Json], Move]] = {
     "headrace.rtes.TaskTransition": _task,
     "headrace.rtes.ToolInvoked": _invoked,

@@ -23,6 +23,7 @@ from tests.e2e import (
     checker_sessions,
     checker_tasks,
     history,
+    otel_check,
     sap_check_cache,
     sap_check_commands,
     sap_check_learning,
@@ -58,6 +59,7 @@ def check(source: Source, expected: Expected) -> Iterator[Violation]:
         "asap": lambda: _asap(source),
         "summit": lambda: _summit(source, expected.summit_timeout_s),
         "saop": lambda: _saop(source, expected.thoughts),
+        "otel": lambda: _otel(source),
     }
     for name, checks in parts.items():
         try:
@@ -118,3 +120,8 @@ def _saop(
     yield Anomaly.OUTPUT, lambda: checker_rewinds.check(source)
     yield Anomaly.OUTPUT, lambda: checker_escalations.check(source)
     yield Anomaly.TABLE, lambda: checker_tasks.check(source)
+
+
+def _otel(source: Source) -> Iterator[tuple[Anomaly, Check]]:
+    yield Anomaly.VERDICT, lambda: otel_check.verdicts(source)
+    yield Anomaly.OUTPUT, lambda: otel_check.events(source)

@@ -11,7 +11,7 @@ import pytest
 
 from streams.engine.records import Output, position
 from streams.view_store.view import View
-from tests.e2e import checker_agents, rewind_traffic
+from tests.e2e import checker_agents, otel_traffic, rewind_traffic
 from tests.e2e.agents import Agents
 from tests.e2e.agents import outputs as said_as
 from tests.e2e.history import values_of
@@ -31,7 +31,7 @@ from topology.saop import (
     SAOP_TASK_SIGNALS,
 )
 
-COUNT, AGENTS, REWINDS = 400, 6, 24
+COUNT, AGENTS, REWINDS, SPANS = 400, 6, 24, 100
 AT_WORK = 10
 """What agents say between two rewinds."""
 SEED = 10
@@ -60,7 +60,8 @@ class RecordedHistory(Recorded):
         stuck = Stuck(self, random.Random(SEED))
         turned = rewind_traffic.Traffic(self, dice, others).burst(REWINDS)
         amid = chain.from_iterable(zip_longest(_parts(records, AT_WORK), turned, fillvalue=()))
-        for part in (*_parts(packets, 50), *stuck.batches(STUCK), *amid):
+        spans = otel_traffic.Traffic(self, random.Random(SEED)).burst(SPANS)
+        for part in (*_parts(packets, 50), *stuck.batches(STUCK), *amid, *_parts(spans, 20)):
             for output, record in zip(part, self.log.append(part), strict=True):
                 self.notes[position(record)] = output
             self.pass_(200)
