@@ -184,6 +184,8 @@ class Traffic:
         members = {"to": self._to(), **self._deferral()}
         if kind == "CLAIM":
             members["proof_bundle"] = {}
+            if self._dice.random() < 0.2:  # where it bears on a decision, that is refused
+                members["run_phase"] = "VALIDATION"
         if self._dice.random() < 0.03:
             members["expires_at"] = "2026-01-01T00:00:00Z"
         return self._sent(session, self._new(kind, session, **members))

@@ -27,10 +27,11 @@ def test_every_packet_was_decided_by_the_rule_it_was_made_for(done: Run) -> None
 
 
 def test_every_policy_rule_occurs(done: Run) -> None:
-    """But that of CONVERGENCE on top_k: the windows refuse such packets first."""
+    """But that of CONVERGENCE on top_k, as the windows come first, and that on empty proofs."""
     policy = {rule.code for rule in rules.ALL if rule.stage is Stage.POLICY}
     assert "protocol_decayed" in policy
-    assert policy - set(done.account.rules) == {rules.PHASE_GUARD_TOP_K.code}
+    absent = {rules.PHASE_GUARD_TOP_K.code, rules.PROOF_EMPTY.code}
+    assert policy - set(done.account.rules) == absent
 
 
 def test_everything_else_that_can_become_of_packets_occurs(done: Run) -> None:
