@@ -63,9 +63,9 @@ def _audit(settings: dict[str, str], *arguments: str, code: int = 0) -> str:
 
 
 def send(system: Live, numbers: range) -> None:
-    """Send packets, and wait until all of them are judged."""
+    """Send packets that no timer is set for, and wait until all of them are judged."""
     with system.client as client:
-        packets = [idea(number) for number in numbers]
+        packets = [idea(number, routing__requires_ack=False) for number in numbers]
         positions = client.post("/v1/apc/packets", json=packets).json()["positions"]
         last_of_each = {position.rpartition("/")[0]: position for position in positions}
         for position in last_of_each.values():

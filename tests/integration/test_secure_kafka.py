@@ -34,6 +34,7 @@ from topology import topics
 from topology.apc import APC_EVENTS, APC_PACKETS
 from topology.asap import ASAP_ENVELOPES
 from topology.declarations import TopicKind
+from topology.otel import OTEL_SPANS
 from topology.saop import SAOP_TURNS
 from topology.sap import SAP_RESULTS, SAP_TASKS
 from topology.summit import SUMMIT_AUTO_CALLS, SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_REPLIES
@@ -55,6 +56,7 @@ AGENTS = {
     ASAP_ENVELOPES,
     SUMMIT_CALLS,
     SUMMIT_REPLIES,
+    OTEL_SPANS,
 }
 
 
