@@ -27,6 +27,15 @@ def gates_met(metrics: Json) -> bool:
     return high and drift <= Decimal("0.3")
 
 
+def is_unproved(packet: Json) -> bool:
+    """Whether a claim bears on a decision, and has neither evidence nor a falsifier."""
+    if packet["packet_type"] != "CLAIM" or packet["run_phase"] not in ("ARBITRATION", "VALIDATION"):
+        return False
+    proof = packet["proof_bundle"]
+    refs = proof.get("evidence_refs") or []
+    return not proof.get("falsifiers") and not any(ref.strip() for ref in refs)
+
+
 def ms(at: str) -> int:
     return round(datetime.fromisoformat(at).timestamp() * 1000)
 

@@ -16,7 +16,7 @@ from schemas.apc import fold_ids, packet_json, validate_avro
 from streams.engine.headers import iso
 from streams.engine.records import Record
 from tests.e2e import transfers
-from tests.e2e.figures import gates_met, identity, ms, outcomes, task_of
+from tests.e2e.figures import gates_met, identity, is_unproved, ms, outcomes, task_of
 from tests.e2e.outputs import PARTITIONS, Json
 from topology.keys import partition_of
 
@@ -35,8 +35,6 @@ PHASES = {
     "RETRACTION": "VALIDATION",
     "ERROR": "EXECUTION",
 }
-PROVED = ("ARBITRATION", "VALIDATION")
-"""The phases in which a claim bears on a decision."""
 AFTER_THE_END = ("ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR")
 ENDS = {"HALTED": "session_halted", "CLOSED": "session_closed"}
 SUNK = ("REJECTED_SCHEMA", "REJECTED_POLICY", "EXPIRED", "RETRACTED")
@@ -159,7 +157,7 @@ class Replay:
             return _rejected(over)
         if phases is not None and packet["run_phase"] not in phases.split():
             return _rejected("phase_type")
-        if kind == "CLAIM" and packet["run_phase"] in PROVED and not _is_proved(packet):
+        if is_unproved(packet):
             return _rejected("proof_empty")
         if not all(drift["checks"].values()):
             self._same(fact, "anti_drift", fact["anti_drift"], drift)
@@ -396,12 +394,6 @@ class Replay:
             self._same(fact, "state", fact["state"], "EXPIRED")
             known.ended_due = due
         self._take(known, fact)
-
-
-def _is_proved(packet: Json) -> bool:
-    proof = packet["proof_bundle"]
-    refs = proof.get("evidence_refs") or []
-    return any(ref.strip() for ref in refs) or bool(proof.get("falsifiers"))
 
 
 def _rejected(rule: str, has_row: bool = True) -> tuple[str, str, bool]:
