@@ -9,7 +9,14 @@ from schemas.projection import Projection
 from streams.engine.records import Record
 from streams.protocols.otel.lineage import span_node
 from streams.views.changes import WriteBatch
-from streams.views.service.verdicts import Counted, Explained, FactReading, Members, Subject
+from streams.views.service.verdicts import (
+    Counted,
+    Explained,
+    FactReading,
+    Members,
+    Subject,
+    first_message,
+)
 from topology.otel import OTEL_EVENTS
 
 _MEANINGS = {rule.code: rule.meaning for rule in rules.ALL}
@@ -17,9 +24,7 @@ _MEANINGS = {rule.code: rule.meaning for rule in rules.ALL}
 
 def message_of(fact: Members) -> str | None:
     """Return what the first problem says, or what the rule means."""
-    errors = fact.get("errors") or ()
-    message: str | None = errors[0]["message"] if errors else _MEANINGS.get(fact["rule"])
-    return message
+    return first_message(fact, _MEANINGS)
 
 
 def _count(record: Record, fact: Members, rows: WriteBatch) -> Counted:

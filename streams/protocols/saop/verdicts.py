@@ -21,6 +21,7 @@ from streams.views.service.verdicts import (
     FactReading,
     Members,
     Subject,
+    first_message,
 )
 from topology.saop import (
     RTES_EVENTS,
@@ -36,9 +37,7 @@ _LAPSE = "lapse"
 
 def message_of(fact: Members) -> str | None:
     """Return what the first problem says, or what the rule means."""
-    errors = fact.get("errors") or ()
-    message: str | None = errors[0]["message"] if errors else _MEANINGS.get(fact["rule"])
-    return message
+    return first_message(fact, _MEANINGS)
 
 
 def _count_turn(record: Record, verdict: Members, rows: WriteBatch) -> Counted:

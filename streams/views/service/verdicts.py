@@ -98,6 +98,16 @@ class FactReading:
     explain: Callable[[Record, Members], Explained] = _explain_nothing
 
 
+def first_message(fact: Members, meanings: Mapping[str, str]) -> str | None:
+    """Return what the first problem of a fact says, or what its rule means.
+
+    meanings: by rule.
+    """
+    errors = fact.get("errors") or ()
+    message: str | None = errors[0]["message"] if errors else meanings.get(fact["rule"])
+    return message
+
+
 class LateSender(NamedTuple):
     """The sender of a record, where the fact about it does not tell.
 
