@@ -13,6 +13,9 @@ CODE = """
 import asyncio, os, signal, sys
 from streams.summit.serving.interrupts import end_at_interrupt
 
+# A shell starts what runs in its background with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 async def serve():
     with end_at_interrupt():
         asyncio.get_running_loop().call_soon({cause})
