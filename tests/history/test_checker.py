@@ -34,8 +34,10 @@ from topology.saop import (
 COUNT, AGENTS, REWINDS, SPANS = 400, 6, 24, 100
 AT_WORK = 10
 """What agents say between two rewinds."""
-SEED = 10
+SEED = 18
 """Under which an agent is turned back amid a thought."""
+OTHERS_SEED = 10
+"""Of those who are stuck, and of spans."""
 START_MS = 1_790_000_000_000
 HORIZON_MS = 660_000
 STUCK = 60
@@ -57,10 +59,10 @@ class RecordedHistory(Recorded):
         packets = [output_of(self, sent) for sent in islice(Traffic(dice, 20), COUNT)]
         records = list(said_as(self, islice(self.agents.messages(AGENTS), COUNT)))
         others = [f"session-{number}" for number in range(1, AGENTS + 1)]
-        stuck = Stuck(self, random.Random(SEED))
+        stuck = Stuck(self, random.Random(OTHERS_SEED))
         turned = rewind_traffic.Traffic(self, dice, others).burst(REWINDS)
         amid = chain.from_iterable(zip_longest(_parts(records, AT_WORK), turned, fillvalue=()))
-        spans = otel_traffic.Traffic(self, random.Random(SEED)).burst(SPANS)
+        spans = otel_traffic.Traffic(self, random.Random(OTHERS_SEED)).burst(SPANS)
         for part in (*_parts(packets, 50), *stuck.batches(STUCK), *amid, *_parts(spans, 20)):
             for output, record in zip(part, self.log.append(part), strict=True):
                 self.notes[position(record)] = output
