@@ -15,7 +15,7 @@ test("a run says what it used of its budget", () => {
     listPanelFacts({ node: "", kind: "summit:run", details, verdicts: [] }).map(
       ({ label }) => label,
     ),
-  ).toEqual(["budget", "model", "tree", "call"]);
+  ).toEqual(["budget", "model", "tree", "evidence", "call"]);
 });
 
 test("a conversation has its participants and what was said in each of its tasks", () => {
@@ -122,5 +122,5 @@ test("a look back shows no fact that is known of now alone", () => {
     verification: null,
     evidence: { callPosition: "summit.calls/0/0", replyPosition: null },
   };
-  expect(present("summit:run", run)).toEqual(["tree"]);
+  expect(present("summit:run", run)).toEqual(["tree", "evidence"]);
 });

@@ -37,14 +37,14 @@ export function textFact(label: string, value: string | number | null | undefine
 interface CheckProps {
   name: string;
   holds: boolean | null;
-  /** The words for what holds and what does not. */
-  words?: readonly [string, string];
+  /** The words for what holds, what does not, and what was not checked. */
+  words?: readonly [string, string, string?];
 }
 
 /** A check with its outcome, in a word and a sign. */
 export function Check({ name, holds, words = ["passed", "failed"] }: CheckProps) {
   const sign = holds === null ? "–" : holds ? "✔" : "✖";
-  const word = holds === null ? "not reached" : holds ? words[0] : words[1];
+  const word = holds === null ? (words[2] ?? "not reached") : holds ? words[0] : words[1];
   return (
     <span class="check">
       <span aria-hidden="true">{sign}</span> <Text value={name} code /> {word}

@@ -32,6 +32,7 @@ export const describeRun: Describe = (details) => {
       ? fact("part of", <NodeLink node={`summit:run:${nodePart(run.parentRunId)}`} />)
       : null,
     presentFact("tree", <RunTree run={runId} />),
+    presentFact("evidence", <EvidenceChecks run={runId} />),
     fact("call", <PositionLink position={evidence.callPosition} />),
     evidence.replyPosition
       ? fact("reply", <PositionLink position={evidence.replyPosition} />)
@@ -47,6 +48,28 @@ function Checks({ checks }: { checks: readonly { name: string; passed: boolean }
         <Check key={name} name={name} holds={passed} />
       ))}
     </>
+  );
+}
+
+const EVIDENCE = { ok: true, mismatch: false, missing: null } as const;
+const EVIDENCE_WORDS = ["computed again", "differs", "no longer on the log"] as const;
+
+/** The hashes of a run, computed again from the records that its evidence names. */
+function EvidenceChecks({ run }: { run: string }) {
+  const evidence = useApi(
+    `evidence ${run}`,
+    (signal) =>
+      api.GET("/v1/summit/runs/{runId}/evidence", { params: { path: { runId: run } }, signal }),
+    false,
+  );
+  return (
+    <Loaded query={evidence}>
+      {({ checks }) =>
+        checks.map(({ check, result }) => (
+          <Check key={check} name={check} holds={EVIDENCE[result]} words={EVIDENCE_WORDS} />
+        ))
+      }
+    </Loaded>
   );
 }
 
