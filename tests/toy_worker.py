@@ -1,7 +1,7 @@
 """A worker process with the toy processor.
 
-`python -m tests.toy_worker [second] [static] [tolerant]`: reads `toy.second` too; joins the group
-as a static member; decides poison as well.
+`python -m tests.toy_worker [second] [static] [tolerant] [lasting]`: reads `toy.second` too; joins
+the group as a static member; decides poison as well; its session ends after twenty minutes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 
+from streams.engine.faust_host import thread
 from streams.engine.worker import run_worker
 from streams.errors import HeadraceError
 from streams.settings import Settings
@@ -17,6 +18,8 @@ from tests.toy import ToyProcessor
 
 def main(arguments: list[str]) -> int:
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    if "lasting" in arguments:
+        thread.SESSION_TIMEOUT_S = 1200.0
     second, tolerant = "second" in arguments, "tolerant" in arguments
     try:
         run_worker(

@@ -157,6 +157,11 @@ class Cluster:
         self._workers.append(worker)
         return worker
 
+    def count_members(self) -> int:
+        """Return how many workers the group has; a killed one counts until it is out of it."""
+        group = group_of(self.settings)
+        return len(self._admin.describe_consumer_groups([group])[group].result(PATIENCE_S).members)
+
     def end_all(self) -> None:
         """Every worker that runs ends cleanly."""
         running = [worker for worker in self._workers if worker.running]

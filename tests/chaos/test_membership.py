@@ -43,6 +43,22 @@ def test_lag_tools_see_where_the_tasks_stand(cluster: Cluster, dice: random.Rand
     wait_for(lambda: cluster.log.committed(inputs) == cluster.log.ends(inputs), "no lag, idle")
 
 
+@pytest.mark.slow
+def test_a_killed_worker_is_out_of_the_group_before_its_session_ends(
+    cluster: Cluster, dice: random.Random
+) -> None:
+    cluster.send_counts(2000, dice)
+    killed = cluster.start("killed", "lasting")
+    cluster.tail(FACTS).until(500)
+    assert cluster.count_members() == 1
+    killed.kill()
+    wait_for(lambda: cluster.count_members() == 0, "the group is empty")
+    heir = cluster.start("heir")
+    cluster.drain()
+    heir.end()
+    exact.check(cluster)
+
+
 def test_an_input_can_be_added_to_state_that_is_kept(cluster: Cluster, dice: random.Random) -> None:
     cluster.send_counts(3000, dice)
     worker = cluster.start("only")

@@ -2,7 +2,7 @@
 
 Its agents, streams and tables are not used.  Fetched records are handed to tasks as whole lists;
 tasks do delivery, state and exactly-once themselves.  The only package that imports faust and
-aiokafka; it uses their internals in six places, each marked with the reason.
+aiokafka; it uses their internals in seven places, each marked with the reason.
 """
 
 from streams.engine.faust_host.run import run as run

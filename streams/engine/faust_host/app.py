@@ -8,6 +8,7 @@ import faust
 from faust.app.base import BootStrategy
 
 from streams.engine.faust_host.assignor import WholeNumbers
+from streams.engine.faust_host.leave_group import LeaveGroupProcess
 from streams.engine.tasks import TaskSet
 from streams.errors import HeadraceError
 from streams.settings.connection import ConnectionSettings
@@ -28,6 +29,7 @@ class HostApp(faust.App):
     headrace: ConnectionSettings
     task_set: TaskSet
     group_assignor: WholeNumbers
+    leave_group: LeaveGroupProcess | None = None
     failure: HeadraceError | None = None
 
     async def fail(self, error: HeadraceError) -> None:

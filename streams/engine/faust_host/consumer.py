@@ -73,6 +73,8 @@ class Consumer(driver.Consumer):
             self._told = positions
 
     async def on_partitions_assigned(self, assigned: set[Any], generation_id: int = 0) -> None:
+        if self.app.leave_group is not None:
+            self.app.leave_group.joined(self._thread.member_id())
         await super().on_partitions_assigned(assigned, generation_id)
         if self.should_stop:  # another worker has left while this one stops
             return

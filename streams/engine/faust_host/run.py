@@ -10,6 +10,7 @@ import faust
 from streams.engine.faust_host.app import HostApp
 from streams.engine.faust_host.assignor import WholeNumbers
 from streams.engine.faust_host.consumer import Transport
+from streams.engine.faust_host.leave_group import LeaveGroupProcess
 from streams.engine.faust_host.thread import HEARTBEAT_S, SESSION_TIMEOUT_S
 from streams.engine.tasks import TaskSet
 from streams.settings.connection import ConnectionSettings
@@ -45,6 +46,8 @@ def run(
     app.group_assignor = WholeNumbers(settings.partitions)
     app.transport = Transport(app.conf.broker, app)
     task_set.on_failure = app.fail
+    if instance_id is None:  # a static member keeps its partitions until it comes back
+        app.leave_group = LeaveGroupProcess(settings.bootstrap or "", settings.security(), group)
     for topic in task_set.topics:  # a subscription without an agent
         app.topics.add(app.topic(topic, value_type=bytes))
     for job in background:
@@ -59,3 +62,5 @@ def run(
             raise
     if app.failure is not None:
         raise app.failure
+    if app.leave_group is not None:
+        app.leave_group.close()

@@ -59,6 +59,10 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             **for_aiokafka(app.headrace.security()),
         )
 
+    def member_id(self) -> str:
+        """Return the id by which the group knows us."""
+        return str(self._ensure_consumer()._coordinator.member_id)
+
     async def denied(self) -> str | None:
         """Return why the group rejects us, which aiokafka reports only to a fetching caller."""
         try:
