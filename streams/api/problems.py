@@ -42,6 +42,7 @@ TITLES = {  # as in RFC 9110 and RFC 6585, for every Python version
     429: "Too Many Requests",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
+    501: "Not Implemented",
     503: "Service Unavailable",
     504: "Gateway Timeout",
 }

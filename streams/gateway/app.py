@@ -16,6 +16,7 @@ from streams.api import asyncapi
 from streams.doors.console.endpoints import make_endpoints, make_sessions
 from streams.doors.console.session import Sessions
 from streams.doors.mcp.endpoint import McpEndpoint
+from streams.doors.otlp.endpoint import make_endpoints as make_otlp_endpoints
 from streams.doors.tlog import description as tlog
 from streams.doors.tlog.endpoints import make_endpoints as make_tlog_endpoints
 from streams.engine.log import Log
@@ -165,6 +166,7 @@ def _index_endpoints(
         *registry.endpoints(gateway, ids),
         *make_endpoints(gateway, sessions),
         *make_tlog_endpoints(gateway),
+        *make_otlp_endpoints(gateway),
     ]
     return {(method, template): answer for method, template, answer in endpoints}
 

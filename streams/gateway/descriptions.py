@@ -8,6 +8,7 @@ from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
 from streams.doors.console.description import DESCRIPTION as CONSOLE
 from streams.doors.mcp.description import DESCRIPTION as MCP
+from streams.doors.otlp.description import DESCRIPTION as OTLP
 from streams.doors.tlog.description import DESCRIPTION as TLOG
 from streams.gateway import dead_letter_responses, host_responses, service_responses
 from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
@@ -34,6 +35,7 @@ DESCRIPTIONS: tuple[Description, ...] = (
     CONSOLE,
     MCP,
     TLOG,
+    OTLP,
 )
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {

@@ -31,6 +31,7 @@ FEATURES: tuple[Feature, ...] = (
         lambda settings: settings.console == "on",
     ),
     Feature("mcp", "the Model Context Protocol at `/mcp`", lambda settings: settings.mcp),
+    Feature("otlp", "spans of OpenTelemetry at `/v1/traces`"),
     Feature(
         "redrive",
         "dead letters are listed, and sent again",

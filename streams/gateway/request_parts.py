@@ -25,6 +25,16 @@ async def read_body(
     """
     if types is not None:
         check_type(request.headers, types)
+    body = await read_bytes(request, max_bytes)
+    await check_values(body, max_values)
+    return body
+
+
+async def read_bytes(request: Request, max_bytes: int) -> bytes:
+    """Return the body of the request, whatever it is.
+
+    Raises Refused: 408, 413, 503; starlette.requests.ClientDisconnect.
+    """
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and (len(declared) > 18 or int(declared) > max_bytes):
         raise Refused(_too_large(max_bytes))
@@ -41,12 +51,10 @@ async def read_body(
     except TimeoutError as exc:
         message = f"the body did not come within {BODY_S:.0f} s"
         raise Refused(problem(408, message, "request_timeout")) from exc
-    body = b"".join(parts)
-    await _check_values(body, max_values)
-    return body
+    return b"".join(parts)
 
 
-async def _check_values(body: bytes, max_values: int) -> None:
+async def check_values(body: bytes, max_values: int) -> None:
     """Take memory for the values of a body.  Raises Refused: 413, 503."""
     values = bound_values(body)
     if values > max_values:

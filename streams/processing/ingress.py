@@ -44,6 +44,7 @@ class EnvelopeType(NamedTuple):
     a session and the clock.
     notes: returns what to say about a valid value as it was sent: that a member was dropped, or
     that the record will be rejected.  A note refuses nothing.
+    join: returns the values of one request, each with what others of them say about it.
     """
 
     name: str
@@ -58,6 +59,7 @@ class EnvelopeType(NamedTuple):
     other_text: Callable[[bytes], Any] | None = None
     from_output: Callable[[str, str, int], Any] | None = None
     notes: Callable[[Any, ServiceSettings], list[Problem]] | None = None
+    join: Callable[[Sequence[Any]], list[Any]] | None = None
 
     def unread(self, unparsed: Unparsed) -> Problem:
         """Return the problem of a text that cannot be parsed."""

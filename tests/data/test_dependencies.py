@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import files, packages_distributions
 
 import pytest
 from packaging.utils import canonicalize_name
@@ -31,26 +31,52 @@ EXTRA_MODULES = {
         ),
     },
     "container": {"streams/ops/broker/container.py"},
+    "otel": {
+        f"streams/doors/otlp/{name}.py"
+        for name in ("answers", "json_request", "protobuf", "receiver", "spans")
+    },
     "watch": {"streams/cli/watch/app.py", "streams/cli/watch/widgets.py"},
 }
 """The modules that may import what only that extra installs."""
 NATIVE = "headrace_native"
 """The compiled codec, which is built from `native/` where that is possible."""
 OWN = {*PACKAGES, NATIVE, *sys.stdlib_module_names}
-INSTALLED = packages_distributions()
-"""top-level module -> the distributions that it comes from."""
+NAMESPACES = ("google", "opentelemetry")
+"""The top-level names that several distributions share, each with packages of its own below."""
+
+
+def installed() -> Mapping[str, list[str]]:
+    """Return the distributions that a package comes from; below a shared name by two names."""
+    by_name = dict(packages_distributions())
+    for namespace in NAMESPACES:
+        for distribution in sorted(set(by_name.pop(namespace, ()))):
+            for path in files(distribution) or ():
+                if path.parts[0] == namespace and len(path.parts) > 2:
+                    owners = by_name.setdefault(".".join(path.parts[:2]), [])
+                    if distribution not in owners:
+                        owners.append(distribution)
+    return by_name
+
+
+INSTALLED = installed()
+
+
+def package_of(module: str) -> str:
+    """Return the name under which `installed` has a module."""
+    first, *below = module.split(".")
+    return ".".join((first, *below[:1])) if first in NAMESPACES else first
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Yield the top-level names of all modules imported, by `import_module("…")` too."""
+    """Yield the names of all packages imported, by `import_module("…")` too."""
     for node in ast.walk(tree):
         match node:
             case ast.Import():
-                yield from (alias.name.partition(".")[0] for alias in node.names)
+                yield from (package_of(alias.name) for alias in node.names)
             case ast.ImportFrom():
-                yield (node.module or "").partition(".")[0]
+                yield package_of(node.module or "")
             case ast.Call(func=ast.Name("import_module"), args=[ast.Constant(str() as name)]):
-                yield name.partition(".")[0]
+                yield package_of(name)
 
 
 @cache

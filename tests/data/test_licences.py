@@ -31,6 +31,7 @@ ALLOWED = {
 }
 """Permissive ones, and MPL 2.0, which asks for changes to its own files only."""
 CLASSIFIED = {
+    "3-Clause BSD License": "BSD-3-Clause",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
     "ISC License (ISCL)": "ISC",
@@ -48,7 +49,8 @@ def licences(name: str) -> set[str]:
         return set(re.split(r"[()\s]+", fields["License-Expression"])) - {"", "AND", "OR"}
     marks = [c.rpartition(" :: ")[2] for c in fields.get_all("Classifier") or [] if "License" in c]
     named = {CLASSIFIED.get(mark, mark) for mark in marks if mark != "DFSG approved"}
-    return named or {fields["License"].strip() if "License" in fields else "none"}
+    text = fields["License"].strip() if "License" in fields else "none"
+    return named or {CLASSIFIED.get(text, text)}
 
 
 def closure(name: str) -> Iterator[str]:

@@ -27,6 +27,13 @@ class OtelSettings(ServiceSettings):
         True,
         rules=("span_duplicate", "span_conflict"),
     )
+    otel_max_span_bytes: int = number(
+        "OTEL_MAX_SPAN_BYTES",
+        4_194_304 - 65_536,
+        "largest span that the gateway takes, as a record, in bytes",
+        1024,
+        4_194_304,
+    )
     otel_spans_retention_h: int = setting(
         "OTEL_SPANS_RETENTION_H",
         24,

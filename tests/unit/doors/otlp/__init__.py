@@ -1,0 +1,1 @@
+"""OTLP at the gateway."""
