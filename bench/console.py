@@ -51,9 +51,13 @@ def routes(count: int) -> dict[str, list[str]]:
         "APC packets, 100": ["/v1/apc/packets?limit=100&include_events=false"],
         "APC packets, 100, with histories": ["/v1/apc/packets?limit=100"],
         "agents": ["/v1/agents"],
-        "a thing": [f"/v1/things/{quote(f'apc:packet:{each}', safe='')}" for each in ids],
+        "a thing": [thing_path(f"apc:packet:{each}") for each in ids],
         "search": [f"/v1/search?q={each[:8]}" for each in ids],
     }
+
+
+def thing_path(node: str) -> str:
+    return f"/v1/things/{quote(node, safe='')}"
 
 
 class Asker:
@@ -110,13 +114,15 @@ def fill(env: Bench, url: str, count: int) -> None:
         time.sleep(0.2)
 
 
-def measure_routes(runs: Recorder, url: str, options: argparse.Namespace) -> None:
+def measure_routes(
+    runs: Recorder, url: str, paths_by_page: Mapping[str, list[str]], count: int
+) -> None:
+    """Ask each route so many times."""
     asker = Asker(url)
-    paths_by_page = routes(options.packets)
     for name, paths in paths_by_page.items():
         asker.times(paths, len(paths))
-        _add_times(runs, f"route: {name}", asker.times(paths, options.requests))
-    tagged = asker.times(paths_by_page["overview"], options.requests, tagged=True)
+        _add_times(runs, f"route: {name}", asker.times(paths, count))
+    tagged = asker.times(paths_by_page["overview"], count, tagged=True)
     _add_times(runs, "route: overview, 304", tagged)
 
 
@@ -162,7 +168,7 @@ def main(arguments: list[str] | None = None) -> None:
         url = gateway_url(env)
         fill(env, url, options.packets)
         runs.add("all files, gzip", size_kb=built_kb(ASSETS))
-        measure_routes(runs, url, options)
+        measure_routes(runs, url, routes(options.packets), options.requests)
         measure_command(runs, url, options.rounds)
         with chromium(path) as browser:
             first_view(runs, browser, url, options.rounds)

@@ -36,6 +36,7 @@ ALL = (
     "codec",
     "attacks",
     "console",
+    "console_rows",
     "accessibility",
 )
 LONG = ("soak", "coverage")

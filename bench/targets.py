@@ -216,6 +216,23 @@ TARGETS = (
             ("a search", "search", 25.0),
         )
     ),
+    *(
+        Target(
+            f"{what} over a view of a million rows, p99 ms",
+            "console_rows",
+            of("p99_ms", run=f"route: {route}"),
+            aim,
+            True,
+        )
+        for what, route, aim in (
+            ("the route of the overview", "overview", 25.0),
+            ("the same, not changed (304),", "overview, 304", 10.0),
+            ("a list of 100 refusals", "verdicts, 100", 25.0),
+            ("a list of 100 packets", "APC packets, 100", 25.0),
+            ("a thing of 20 steps", "a thing of 20 steps", 25.0),
+            ("a search", "search", 25.0),
+        )
+    ),
     Target("longest task of a page, ms", "console", of("longest_task_ms", run=_FAST), 200.0, True),
     Target(
         "the same, of processor time, ms",

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.console import built_kb, routes
+from bench.console import built_kb, routes, thing_path
 from bench.console_large import make_graph, name_node
 from bench.console_pages import Loads
+from bench.console_rows import STEPS, count_packets, count_rows, moves, task_nodes
 from bench.targets import largest
 from streams.routes.table import ROUTES
+from tests.unit.views.bench import Bench
 
 MOST_SIBLINGS = 12
 
@@ -55,3 +57,25 @@ def test_the_graph_has_all_its_nodes_once_and_no_siblings_that_fold() -> None:
 )
 def test_the_worst_run_counts(runs: list[dict[str, float]], expected: float | None) -> None:
     assert largest("broken")(runs) == expected
+
+
+def test_the_tasks_of_a_large_view_have_so_many_steps(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.log.append(list(moves("")))
+    bench.host.run()
+    steps = [len(bench.look(thing_path(node))["steps"]) for node in task_nodes()]
+    bench.close()
+    assert steps == [STEPS] * len(steps)
+    assert count_rows(tmp_path / "view") > sum(steps)
+
+
+def test_a_view_that_is_not_there_has_no_count(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        count_rows(tmp_path / "view")
+
+
+@pytest.mark.slow
+def test_twice_as_many_rows_take_twice_as_many_packets() -> None:
+    few, many = (count_packets(rows) for rows in (100_000, 200_000))
+    assert few > 0
+    assert abs(many - 2 * few) <= 1
