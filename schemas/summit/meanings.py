@@ -139,6 +139,7 @@ _RECORDS: Mapping[str, str] = {
     "SummitEvent.judge": "of a `judge` event: what came of the critic's run",
     "SummitEvent.originRunId": "of a tree: the run that was counted, or whose budget stops others",
     "SummitEvent.treeUsd": "dollars of the run and those below it, to nine decimals",
+    "SummitEvent.replyMessage": "of an accepted progress reply: the agent's own message",
     "SummitTreeTotals.tokens": "of the run and those below it",
     "SummitTreeTotals.usd": "dollars, the same, to nine decimals",
     "SummitTreeTotals.runs": "how many runs that are, the run itself included",

@@ -208,6 +208,7 @@ class SummitEvent(SummitObject):
     judge: Annotated[RunJudge | None, Doc("what came of the critic's run")] = None
     originRunId: Annotated[str | None, Doc("the run that was counted, or that stops others")] = None
     treeUsd: Annotated[str | None, Doc("dollars of the whole tree, to nine decimals")] = None
+    replyMessage: Annotated[str | None, Doc("the agent's own, of an accepted progress")] = None
 
 
 @dataclass(kw_only=True)

@@ -271,6 +271,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         "demo": CommandEntry("demo", "Watch packets go through the whole system."),
         "send": CommandEntry("send", "Send JSON to a topic."),
         "mcp": CommandEntry("mcp", "Serve MCP over standard input and output."),
+        "a2a": CommandEntry("a2a", "Show the agents that can be called by A2A."),
         "doctor": CommandEntry("doctor", "Check the installation, and say what to do."),
         "completion": CommandEntry(
             "completion", "Print the shell completion script of this command."

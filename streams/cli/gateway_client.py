@@ -93,6 +93,21 @@ def candidates(settings: Settings) -> list[GatewayChoice]:
     return [GatewayChoice(url, named=False) for url in _running_here(settings)]
 
 
+def find_running(settings: Settings) -> str:
+    """Return the URL of the first gateway that answers.  Raises GatewayUnavailable."""
+    import httpx
+
+    choices = candidates(settings)
+    for choice in choices:
+        try:
+            httpx.get(f"{choice.url}/healthz", timeout=CONNECT_S)
+        except httpx.HTTPError:
+            continue
+        return choice.url
+    looked = " nor ".join(choice.url for choice in choices) or "any address"
+    raise GatewayUnavailable(f"no gateway answers at {looked}; `headrace up` starts one")
+
+
 def _running_here(settings: Settings) -> Iterator[str]:
     """Yield the URLs at which a gateway over the log of these settings may run."""
     address = read_address(settings)

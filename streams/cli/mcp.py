@@ -13,7 +13,6 @@ import click
 
 from streams.cli import common, gateway_client
 from streams.cli.mcp_bridge import bridge
-from streams.errors import GatewayUnavailable
 from streams.settings import Settings
 
 
@@ -43,7 +42,7 @@ def command(ctx: click.Context, url: str | None, config: bool) -> None:
     if config:
         common.show_json(describe_host(settings))
         return
-    asyncio.run(_relay(_find_gateway(settings), settings))
+    asyncio.run(_relay(gateway_client.find_running(settings), settings))
 
 
 command.add_command(bridge)
@@ -56,21 +55,6 @@ def describe_host(settings: Settings) -> dict[str, Any]:
     if settings.token is not None:
         env["HEADRACE_TOKEN"] = "hr_…"
     return {"mcpServers": {"headrace": {"command": command, "args": ["mcp"], "env": env}}}
-
-
-def _find_gateway(settings: Settings) -> str:
-    """Return the URL of the first gateway that answers.  Raises GatewayUnavailable."""
-    import httpx
-
-    choices = gateway_client.candidates(settings)
-    for choice in choices:
-        try:
-            httpx.get(f"{choice.url}/healthz", timeout=gateway_client.CONNECT_S)
-        except httpx.HTTPError:
-            continue
-        return choice.url
-    looked = " nor ".join(choice.url for choice in choices) or "any address"
-    raise GatewayUnavailable(f"no gateway answers at {looked}; `headrace up` starts one")
 
 
 async def _relay(url: str, settings: Settings) -> None:

@@ -40,6 +40,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
       {"advance_ms": 60000}                        let time pass; due timers fire
       {"query": "GET /v1/apc/packets?run_id=r1"}   ask a view
       {"query": "POST /mcp", "body": {…}}          send a message of MCP; "headers" may be given
+      {"query": "POST /a2a/word-stats", "body": {…}}  send a request of A2A
       {"restart": true}                            restore all tables from the log
 
     On a terminal, and with --text, prints a line for each line of FILE: what was sent and its
@@ -51,7 +52,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
       headrace play scenarios/idea.jsonl
       headrace play --set APC_REQUIRE_ANTI_DRIFT=true scenarios/idea.jsonl
     """
-    from streams.doors.mcp.playing import serve
+    from streams.doors.playing import SERVERS
     from streams.play.scenario import play
 
     settings = settings_of(sets, partitions)
@@ -60,7 +61,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
 
         show_scenario(file, settings, text.new_page())
         return
-    for output in play(file, settings, servers=(serve,)):
+    for output in play(file, settings, servers=SERVERS):
         common.echo(common.json_line(output))
 
 

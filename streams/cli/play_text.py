@@ -15,7 +15,7 @@ from streams.cli.cells import GAP
 from streams.cli.line_text import clock_time, line_cells
 from streams.cli.record_lines import LINES
 from streams.cli.text import Page
-from streams.doors.mcp.playing import serve
+from streams.doors.playing import SERVERS
 from streams.play.lines import parse_line
 from streams.play.scenario import START_MS, open_scenario
 from streams.settings import Settings
@@ -31,7 +31,7 @@ _INDENT = " " * 6
 def show_scenario(lines: Iterable[str], settings: Settings, page: Page) -> None:
     """Run a scenario and print it.  Raises SettingsError, LineError."""
     counts: Counter[str] = Counter()
-    with open_scenario(settings, servers=(serve,)) as scenario:
+    with open_scenario(settings, servers=SERVERS) as scenario:
         for number, text in enumerate(lines, 1):
             if text.strip():
                 outputs = scenario.line(number, text)

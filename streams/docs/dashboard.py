@@ -244,6 +244,21 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "s",
         ),
         Panel(
+            "Requests of A2A",
+            "By operation and outcome.",
+            rate("headrace_a2a_requests_total", "operation", "outcome"),
+            "reqps",
+        ),
+        Panel(
+            "Streams of A2A",
+            "Open ones; how many go on at an event, and messages that are sent again, a second.",
+            {"sum(headrace_a2a_streams)": "open"}
+            | {
+                f"sum(rate(headrace_a2a_{each}_total{_RATE}))": each
+                for each in ("resumes", "duplicates")
+            },
+        ),
+        Panel(
             "Requests in flight",
             "By gateway.",
             {"sum by (instance) (headrace_http_requests_in_flight)": "{{instance}}"},

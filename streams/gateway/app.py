@@ -13,6 +13,7 @@ from starlette.responses import Response as HttpResponse
 
 from streams.access.tokens import TokenFile
 from streams.api import asyncapi
+from streams.doors.a2a.endpoint import A2aEndpoints
 from streams.doors.console.endpoints import make_endpoints, make_sessions
 from streams.doors.console.session import Sessions
 from streams.doors.mcp.endpoint import McpEndpoint
@@ -78,6 +79,9 @@ def create_app(
     endpoints = _index_endpoints(app, gateway, sessions, ids)
     if mcp is not None:
         endpoints |= {(method, path): answer for method, path, answer in mcp.endpoints()}
+    if settings.a2a:
+        a2a = A2aEndpoints(gateway)
+        endpoints |= {(method, path): answer for method, path, answer in a2a.endpoints()}
     if hub is not None:
         app.include_router(router(hub), tags=["rtes"])  # for its description in OpenAPI only
         endpoints["GET", STREAM] = make_follow(hub, guard.is_token_valid)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from streams.api.description import Body, Description, PathId
 from streams.api.problems import HTTP_RULES, Code
+from streams.doors.a2a.description import DESCRIPTION as A2A
 from streams.doors.console.description import DESCRIPTION as CONSOLE
 from streams.doors.mcp.description import DESCRIPTION as MCP
 from streams.doors.otlp.description import DESCRIPTION as OTLP
@@ -36,6 +37,7 @@ DESCRIPTIONS: tuple[Description, ...] = (
     MCP,
     TLOG,
     OTLP,
+    A2A,
 )
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {

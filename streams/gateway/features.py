@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from streams.routes.table import ROUTES
@@ -22,6 +23,11 @@ def _has_route(method: str, template: str) -> bool:
 
 
 FEATURES: tuple[Feature, ...] = (
+    Feature(
+        "a2a",
+        "agents of Summit as agents of A2A, at `/a2a/{agentId}`",
+        lambda settings: settings.a2a and find_spec("a2a") is not None,
+    ),
     Feature("as_of", "queries of one object take `as_of`"),
     Feature("budget_trees", "the budget of a Summit run bounds the runs below it too"),
     Feature("checkpoints", "signed checkpoints over the facts, and `sealed` in proofs"),

@@ -19,6 +19,7 @@ from streams.gateway.hosts import LocalHosts, parse_origins
 from streams.gateway.http_response import RETRY_AFTER
 from streams.gateway.live_tail.route import PATH as STREAM
 from streams.gateway.paths import RouteMatch
+from streams.gateway.slots import on_stream
 from streams.settings import Settings
 
 _SCHEME = "bearer"
@@ -136,6 +137,23 @@ class Guard:
     def _count_request(self, caller: Caller | None, is_stream: bool) -> Iterator[None]:
         """Count the request of a principal; all callers without a token count as one principal."""
         name = None if caller is None else caller.principal
+        counted = self._take_place(name, is_stream)
+
+        def become_stream() -> None:
+            nonlocal counted
+            if not counted[1]:
+                place = self._take_place(name, True)
+                self._leave_place(counted)
+                counted = place
+
+        on_stream(become_stream)
+        try:
+            yield
+        finally:
+            self._leave_place(counted)
+
+    def _take_place(self, name: str | None, is_stream: bool) -> tuple[str | None, bool]:
+        """Count a request, or a stream, of a principal.  Raises Refused (429)."""
         key, limit = (name, is_stream), self._limits[is_stream]
         if self._active[key] >= limit:
             what = "streams" if is_stream else "requests"
@@ -143,12 +161,12 @@ class Guard:
             refused = problem(429, detail, "too_many_requests")
             raise Refused(refused._replace(headers=RETRY_AFTER))
         self._active[key] += 1
-        try:
-            yield
-        finally:
-            self._active[key] -= 1
-            if not self._active[key]:
-                del self._active[key]
+        return key
+
+    def _leave_place(self, key: tuple[str | None, bool]) -> None:
+        self._active[key] -= 1
+        if not self._active[key]:
+            del self._active[key]
 
     def is_token_valid(self) -> bool:
         """Return whether the token of the current request is still valid."""

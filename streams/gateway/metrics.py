@@ -42,6 +42,23 @@ MCP_REQUESTS = MetricDeclaration(
 MCP_SECONDS = MetricDeclaration(
     "headrace_mcp_request_seconds", "histogram", "Time of a request of MCP.", ("method",)
 )
+A2A_REQUESTS = MetricDeclaration(
+    "headrace_a2a_requests_total",
+    "counter",
+    "Requests of A2A, by operation and outcome: `ok` or `refused`.",
+    ("operation", "outcome"),
+)
+A2A_STREAMS = MetricDeclaration(
+    "headrace_a2a_streams", "gauge", "Streams of A2A that are open, and sends that wait."
+)
+A2A_RESUMES = MetricDeclaration(
+    "headrace_a2a_resumes_total", "counter", "Streams of A2A that went on at an event."
+)
+A2A_DUPLICATES = MetricDeclaration(
+    "headrace_a2a_duplicates_total",
+    "counter",
+    "Messages of A2A that were sent again, and not run again.",
+)
 IN_FLIGHT = MetricDeclaration(
     "headrace_http_requests_in_flight", "gauge", "Requests in progress.", (), True
 )
@@ -104,6 +121,10 @@ ALL = (
     SECONDS,
     MCP_REQUESTS,
     MCP_SECONDS,
+    A2A_REQUESTS,
+    A2A_STREAMS,
+    A2A_RESUMES,
+    A2A_DUPLICATES,
     IN_FLIGHT,
     PRODUCED,
     UNKNOWN,
@@ -163,6 +184,20 @@ class Metrics:
         """Count a request of MCP, and observe its time."""
         self._metrics[MCP_REQUESTS.name].labels(method, outcome).inc()
         self._metrics[MCP_SECONDS.name].labels(method).observe(took_s)
+
+    def count_a2a(self, operation: str, outcome: str) -> None:
+        """Count a request of A2A."""
+        self._metrics[A2A_REQUESTS.name].labels(operation, outcome).inc()
+
+    def count_a2a_streams(self, change: int) -> None:
+        """Count streams of A2A that are opened (1) or closed (-1)."""
+        self._metrics[A2A_STREAMS.name].inc(change)
+
+    def count_a2a_resume(self) -> None:
+        self._metrics[A2A_RESUMES.name].inc()
+
+    def count_a2a_duplicate(self) -> None:
+        self._metrics[A2A_DUPLICATES.name].inc()
 
     def count_produced(self, topic: str, count: int) -> None:
         self._metrics[PRODUCED.name].labels(topic).inc(count)

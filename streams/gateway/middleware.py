@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from streams.api.problems import error_response, no_route, problem
+from streams.api.problems import Response, error_response, no_route, problem
 from streams.api.route import Refused
+from streams.doors.a2a.refusals import shape_refusal
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway import registry
 from streams.gateway.bodies import take_response_memory
@@ -25,6 +26,7 @@ from streams.gateway.http_response import make_response
 from streams.gateway.limits import MAX_HEAD, PART_BYTES
 from streams.gateway.paths import Paths, RouteMatch
 from streams.gateway.request_ids import HEADER, REQUEST_IDS, RequestIds, read_request_ids
+from streams.gateway.slots import answering, on_stream
 from streams.routes.table import ROUTES, parameters_of
 from streams.telemetry import logs
 
@@ -78,7 +80,11 @@ class GatewayMiddleware:
             await refused(scope, receive, recorder.send)
             return
         try:
-            with self._guard.admit(scope, match) as caller, self._occupy_slot(scope, match):
+            with (
+                answering(),
+                self._guard.admit(scope, match) as caller,
+                self._occupy_slot(scope, match),
+            ):
                 recorder.principal = None if caller is None else caller.principal
                 recorder.route = match.template
                 response = await _call_endpoint(scope, receive, match)
@@ -86,15 +92,15 @@ class GatewayMiddleware:
                     take_response_memory(len(getattr(response, "body", b"")))
                 await response(scope, receive, recorder.send)
         except (Unauthenticated, Forbidden) as exc:
-            await make_response(error_response(exc))(scope, receive, recorder.send)
+            await _refuse(scope, error_response(exc))(scope, receive, recorder.send)
         except Refused as exc:
-            await make_response(exc.response)(scope, receive, recorder.send)
+            await _refuse(scope, exc.response)(scope, receive, recorder.send)
         except Exception:
             log.exception("%s %s error_response", scope["method"], scope["path"])
             if recorder.status:
                 raise  # the response has begun: only closing the connection shows the error
             fault = problem(500, "a fault of the service", "service_internal")
-            await make_response(fault)(scope, receive, recorder.send)
+            await _refuse(scope, fault)(scope, receive, recorder.send)
 
     @contextmanager
     def _occupy_slot(self, scope: Scope, match: RouteMatch) -> Iterator[None]:
@@ -104,6 +110,13 @@ class GatewayMiddleware:
         """
         size = 0 if match.exempt or answers_by_stream(scope, match) else 1
         self._gateway.in_flight += size
+
+        def become_stream() -> None:
+            nonlocal size
+            self._gateway.in_flight -= size
+            size = 0
+
+        on_stream(become_stream)
         try:
             with self._gateway.bodies.hold():
                 yield
@@ -116,14 +129,15 @@ class GatewayMiddleware:
         head += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
         if head > MAX_HEAD:
             detail = f"request line and headers are above {MAX_HEAD} bytes"
-            return make_response(problem(431, detail, "headers_too_large"), {"connection": "close"})
+            refused = problem(431, detail, "headers_too_large")
+            return _refuse(scope, refused._replace(headers={"connection": "close"}))
         foreign = self._guard.check_host(scope)
         if foreign is not None:
-            return make_response(foreign)
+            return _refuse(scope, foreign)
         max_requests = self._gateway.settings.gateway_max_requests
         if not match.exempt and self._gateway.in_flight >= max_requests:
             detail = f"{max_requests} requests are being answered; send again with the same id"
-            return make_response(problem(503, detail, "service_unavailable"))
+            return _refuse(scope, problem(503, detail, "service_unavailable"))
         if scope["method"] == "OPTIONS":
             return _answer_options(scope, match)
         return None
@@ -229,7 +243,7 @@ async def _call_endpoint(scope: Scope, receive: Receive, match: RouteMatch) -> H
 def _answer_options(scope: Scope, match: RouteMatch) -> HttpResponse:
     allowed = match.list_methods()
     if not allowed:
-        return make_response(no_route(f"there is no {scope['path']}", ()))
+        return _refuse(scope, no_route(f"there is no {scope['path']}", ()))
     return HttpResponse(status_code=204, headers={"allow": ", ".join(allowed)})
 
 
@@ -240,10 +254,15 @@ def _answer_unserved(scope: Scope, match: RouteMatch) -> HttpResponse:
         return _answer_unknown(scope, f"there is no {scope['path']}")
     detail = f"the path takes {', '.join(allowed)}, not {scope['method']}"
     response = registry.refusal(scope["path"], 405, detail)
-    response = response or make_response(no_route(detail, allowed))
+    response = response or _refuse(scope, no_route(detail, allowed))
     response.headers["allow"] = ", ".join(allowed)
     return response
 
 
 def _answer_unknown(scope: Scope, detail: str) -> HttpResponse:
-    return registry.refusal(scope["path"], 404, detail) or make_response(no_route(detail, ()))
+    return registry.refusal(scope["path"], 404, detail) or _refuse(scope, no_route(detail, ()))
+
+
+def _refuse(scope: Scope, response: Response) -> HttpResponse:
+    """Return a refusal as the clients of its path read it."""
+    return make_response(shape_refusal(scope["path"], response))

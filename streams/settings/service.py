@@ -25,6 +25,11 @@ GATEWAY_KEYS = Format(
         and all(len(key.strip().encode()) >= MIN_GATEWAY_KEY_BYTES for key in keys)
     ),
 )
+_AGENT_PATTERNS = re.compile(r"[a-z0-9*-]{1,100}(,[a-z0-9*-]{1,100})*")
+AGENT_PATTERNS = Format(
+    "names of agents, separated by commas, in which * stands for any characters",
+    lambda text: _AGENT_PATTERNS.fullmatch(text) is not None,
+)
 BEARER_TOKEN = Format(
     "a token of visible ASCII characters",
     lambda text: re.fullmatch(r"[!-~]+", text) is not None,
@@ -151,6 +156,30 @@ class ServiceSettings:
         "milliseconds after which an MCP client that knows tasks gets one instead of the outcome",
         0,
         60_000,
+    )
+    a2a: bool = setting(
+        "A2A", True, "whether the gateway serves agents of Summit by A2A at /a2a", "true or false"
+    )
+    a2a_agents: str = setting(
+        "A2A_AGENTS",
+        "*",
+        "agents of Summit that can be called by A2A, separated by commas; * stands for any"
+        " characters",
+        format=AGENT_PATTERNS,
+    )
+    a2a_root_agent: str | None = setting(
+        "A2A_ROOT_AGENT",
+        None,
+        "agent whose card is at /.well-known/agent-card.json; if unset, the only one there is",
+    )
+    a2a_public_cards: bool = setting(
+        "A2A_PUBLIC_CARDS",
+        False,
+        "whether the cards of agents are shown without a token, then without their schemas",
+        "true or false",
+    )
+    a2a_keepalive_s: int = number(
+        "A2A_KEEPALIVE_S", 3, "seconds between the comments in a stream of A2A", 1, 600
     )
     gateway_max_body_bytes: int = number(
         "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest request body, in bytes", 1024, 1 << 30

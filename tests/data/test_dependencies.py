@@ -20,6 +20,14 @@ NOT_IMPORTED = {
     "httptools": "uvicorn's parser, whose protocol streams/gateway/http_protocol.py extends",
 }
 EXTRA_MODULES = {
+    "a2a": {
+        f"streams/doors/a2a/{name}.py"
+        for name in (
+            *("calls", "cards", "cursors", "door", "errors", "events", "http_json", "jsonrpc"),
+            *("listing", "mapping", "operations", "requests", "responses", "sending", "serving"),
+            *("streaming", "tasks"),
+        )
+    },
     "analytics": {
         "streams/cli/sql_session.py",
         *(

@@ -25,6 +25,7 @@ ONLY = {
     "headrace_native": "schemas/native.py",
     "testcontainers": "streams/ops/broker/container.py",
     "docker": "streams/ops/broker/container.py",
+    "a2a": "streams/doors/a2a/*.py",
     "mcp": "streams/doors/mcp/*.py",
     "mcp_types": "streams/doors/mcp/*.py",
     "textual": "streams/cli/watch/*.py",

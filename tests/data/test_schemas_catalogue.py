@@ -136,6 +136,7 @@ PINNED = {
     1_000_000_114: ("headrace.otel.OtelEvent", 1, "d7c777ed9337f3a2"),
     1_000_000_115: ("headrace.otel.OtelSpanKnown", 1, "9ddbe2e8c7e97046"),
     1_000_000_116: ("headrace.otel.OtelTrace", 1, "571339d8347b0b38"),
+    1_000_000_117: ("headrace.summit.SummitEvent", 4, "4aa4747083f9c3f8"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

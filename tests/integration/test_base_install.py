@@ -70,6 +70,9 @@ def test_a_worker_and_a_gateway_become_ready(installed: Installed, broker: str) 
         assert worker is not None
         for url in (worker[1], system.url):
             assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
+        agents = httpx.get(f"{system.url}/v1/a2a/agents", timeout=60)
+        assert (agents.status_code, agents.json()["rule"]) == (501, "extra_missing")
+        assert "a2a" not in httpx.get(f"{system.url}/v1/service", timeout=60).json()["features"]
 
 
 @pytest.mark.parametrize("command", ["up", "demo"])

@@ -8,20 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from streams.api.problems import Response
 from streams.api.query_side import PlayContext
 from streams.doors.mcp.description import PATH
-from streams.engine.log import Log
-from streams.engine.records import Output, Record
-from streams.errors import ViewNotReady
-from streams.views.positions import Position, ViewBehind
-from streams.views.status import ViewStats, ViewStatus
+from streams.doors.scenario import make_scenario_gateway
 
 if TYPE_CHECKING:
     from starlette.types import Message
@@ -129,11 +123,10 @@ def _response_of(sent: Sequence[Message]) -> Response:
 def _new_door(context: PlayContext) -> Door:
     from streams.doors.mcp.door import new_door
     from streams.gateway import openapi
-    from streams.gateway.app import create_app, make_gateway
+    from streams.gateway.app import create_app
 
-    settings = replace(cast(Any, context.settings), gateway_key=_TASK_KEY)
-    log, view = cast(Log, _ScenarioLog(context)), _ScenarioView(context)
-    gateway = make_gateway(settings, log, view, context.clock)
+    gateway = make_scenario_gateway(context, gateway_key=_TASK_KEY)
+    log, view, settings = gateway.log, gateway.view, gateway.settings
 
     def make_document() -> bytes:
         return openapi.text(settings, create_app(settings, log, view, clock=context.clock))
@@ -145,53 +138,3 @@ def _new_door(context: PlayContext) -> Door:
 
 def _run_uuid(line: int) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:mcp:{line}")
-
-
-class _ScenarioLog:
-    """The scenario's log, on which every processor has decided once a record is produced."""
-
-    def __init__(self, context: PlayContext) -> None:
-        self._context = context
-
-    def submit(self, outputs: Sequence[Output]) -> Future[list[Record]]:
-        produced: Future[list[Record]] = Future()
-        produced.set_result(list(self._context.append(outputs)))
-        self._context.view.catch_up(0)
-        return produced
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context.log, name)
-
-
-class _ScenarioView:
-    """The scenario's view, which has read everything there is."""
-
-    def __init__(self, context: PlayContext) -> None:
-        self._view = context.view
-        self._since_ms = context.clock()
-
-    def status(self) -> ViewStatus:
-        return ViewStatus("ready", 0, self._view.applied, self._since_ms, None)
-
-    def stats(self) -> ViewStats:
-        return ViewStats(applied=self._view.applied)
-
-    @contextmanager
-    def reader(self) -> Iterator[Any]:
-        yield self._view
-
-    def recent_fact(self, position: Position) -> Record | None:
-        return None
-
-    async def wait_async(self, position: Position, timeout_s: float) -> None:
-        if not self._view.has_answer(position):
-            raise ViewBehind(position, 0)
-
-    async def wait_for_ends(self, timeout_s: float) -> None:
-        """Wait for nothing: the view is at the ends."""
-
-    @contextmanager
-    def awaiting(self, row: bytes) -> Iterator[Future[None]]:
-        written: Future[None] = Future()
-        written.set_exception(ViewNotReady("nothing is written while a line is carried out"))
-        yield written

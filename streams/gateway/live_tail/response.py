@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from streams.gateway.live_tail.document import MEDIA_TYPE
-from streams.gateway.live_tail.stream import Stream
 
 _WRITE_BYTES = 1 << 16
 _POLL_S = 0.05
@@ -20,6 +19,16 @@ _POLL_S = 0.05
 
 class ClientStuck(Exception):
     """An error for a client that does not read."""
+
+
+class Chunks(Protocol):
+    """The content of a stream."""
+
+    def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield whole server-sent events."""
+
+    def close(self) -> None:
+        """Give back what the stream has taken."""
 
 
 class EventStream(Response):
@@ -32,7 +41,7 @@ class EventStream(Response):
     media_type = MEDIA_TYPE
 
     def __init__(
-        self, stream: Stream, patience_s: float, allowed: Callable[[], bool] = lambda: True
+        self, stream: Chunks, patience_s: float, allowed: Callable[[], bool] = lambda: True
     ) -> None:
         self._stream = stream
         self._allowed = allowed

@@ -1932,6 +1932,213 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/a2a/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The agents that can be called by A2A */
+        get: operations["get_a2a_list_agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/agent-card.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The card of the agent of this address */
+        get: operations["get_a2a_show_root_card"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/.well-known/agent-card.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The card of an agent */
+        get: operations["get_a2a_show_card"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** One JSON-RPC request of A2A */
+        post: operations["post_a2a_call_jsonrpc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The same, for clients that end it so */
+        post: operations["post_a2a_call_jsonrpc_"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/message:send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a message */
+        post: operations["post_a2a_send_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/message:stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a message, and follow its task */
+        post: operations["post_a2a_stream_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tasks, the last changed first */
+        get: operations["get_a2a_list_tasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/tasks/{taskId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A task; with `:subscribe` its events */
+        get: operations["get_a2a_use_task"];
+        put?: never;
+        /** `:cancel` a task, or `:subscribe` to it */
+        post: operations["post_a2a_use_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/tasks/{taskId}/pushNotificationConfigs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where events of a task are pushed */
+        get: operations["get_a2a_use_push_configs"];
+        put?: never;
+        /** Have events of a task pushed */
+        post: operations["post_a2a_use_push_configs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/tasks/{taskId}/pushNotificationConfigs/{configId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of these */
+        get: operations["get_a2a_use_push_config"];
+        put?: never;
+        post?: never;
+        /** Stop pushing */
+        delete: operations["delete_a2a_use_push_config"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a/{agentId}/extendedAgentCard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The whole card */
+        get: operations["get_a2a_show_extended_card"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/rtes/stream": {
         parameters: {
             query?: never;
@@ -6845,6 +7052,7 @@ export interface components {
             judge: components["schemas"]["headrace.summit.RunJudge"] | null;
             originRunId: string | null;
             treeUsd: string | null;
+            replyMessage: string | null;
         };
         /** DroppedCounts */
         "headrace.otel.DroppedCounts": {
@@ -9721,6 +9929,16 @@ export interface components {
             items: components["schemas"]["SavedView"][];
             /** @description The cursor of the next page. */
             next: string | null;
+        };
+        A2aError: {
+            error: {
+                /** @description The HTTP status. */
+                code: number;
+                /** @description The name in google.rpc.Code. */
+                status: string;
+                message: string;
+                details: Record<string, never>[];
+            };
         };
         RegistryFault: {
             error_code: number;
@@ -14103,7 +14321,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a */
+                /** @example adaa3e69-07a4-506f-9423-e7166b1f2f47 */
                 taskId: string;
             };
             cookie?: never;
@@ -14210,7 +14428,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a */
+                /** @example adaa3e69-07a4-506f-9423-e7166b1f2f47 */
                 taskId: string;
             };
             cookie?: never;
@@ -20558,6 +20776,804 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_a2a_list_agents: {
+        parameters: {
+            query?: {
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Implemented. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_a2a_show_root_card: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Unauthorized. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Implemented. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_a2a_show_card: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    post_a2a_call_jsonrpc: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The task has ended, and the client has its last event. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    post_a2a_call_jsonrpc_: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The task has ended, and the client has its last event. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    post_a2a_send_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/a2a+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    post_a2a_stream_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/a2a+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The task has ended, and the client has its last event. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    get_a2a_list_tasks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    get_a2a_use_task: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The task has ended, and the client has its last event. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    post_a2a_use_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/a2a+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The task has ended, and the client has its last event. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    get_a2a_use_push_configs: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    post_a2a_use_push_configs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/a2a+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    get_a2a_use_push_config: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+                taskId: string;
+                configId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    delete_a2a_use_push_config: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+                taskId: string;
+                configId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
+                };
+            };
+        };
+    };
+    get_a2a_show_extended_card: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The version of A2A that the client speaks.
+                 * @example 1.0
+                 */
+                "A2A-Version"?: string;
+            };
+            path: {
+                agentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of A2A. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/a2a+json": Record<string, never>;
+                };
+            };
+            /** @description An error of A2A, or a refusal of the gateway. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aError"];
+                    "application/a2a+json": components["schemas"]["A2aError"];
                 };
             };
         };

@@ -126,6 +126,7 @@ def _decide_progress(reply: Reply, content: summit.Content, run: Run) -> Verdict
     judging.conclude(run)
     trees.settle(run)
     tree_figures, members = trees.tree_members(run, rule)
+    members = {**members, "replyMessage": reply.value["message"]}
     return accept(rule, run, figures | tree_figures, **members)
 
 

@@ -30,6 +30,7 @@ _EMPTY: Mapping[str, Any] = dict.fromkeys(
         *("runId", "agentId", "caller", "method", "replyId", "replyKind", "contentHash"),
         *("fromState", "toState", "runVersion", "manifestVersion", "manifestHash", "agentsSeen"),
         *("inputs_json", "output_json", "judgeRunId", "judge", "originRunId", "treeUsd"),
+        "replyMessage",
     )
 )
 

@@ -47,6 +47,7 @@ __all__ = [
     "each_registered",
     "find",
     "manifest_reader",
+    "registered_page",
     "status",
     "tools",
 ]
@@ -88,6 +89,19 @@ def agents_page(
 ) -> Json:
     """Return a page of the agents that have these members."""
     return page(limit, cursor, AGENT, rows_of(view, AGENT, _matching(members)))
+
+
+def registered_page(
+    view: ReadOnlyStore, params: QueryParams, is_listed: Callable[[Json], bool]
+) -> Json:
+    """Return a page of the registered agents that are listed, by agentId."""
+    fits = _matching({"state": REGISTERED})
+
+    def item(row: bytes) -> Json | None:
+        agent_row = fits(row)
+        return agent_row if agent_row is not None and is_listed(agent_row) else None
+
+    return page_of(params, AGENT, rows_of(view, AGENT, item))
 
 
 def each_registered(view: ReadOnlyStore) -> Iterator[Json]:

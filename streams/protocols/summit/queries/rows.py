@@ -19,6 +19,7 @@
 | summit version, agentId, version               | SummitAgent as on its topic                     |
 | summit tool, agentId, name                     | a tool of a registered agent, as JSON           |
 
+`streams.protocols.summit.queries.invoked` has the rows of its index.
 A fact's partition and offset are its own.  An eventId names the record that a verdict is about.
 """
 
@@ -32,6 +33,7 @@ import orjson
 from schemas.projection import Projection
 from schemas.summit.words import TERMINAL
 from streams.engine.records import Record
+from streams.protocols.summit.queries import invoked
 from streams.protocols.summit.verdicts import FACTS
 from streams.views.changes import Cell, WriteBatch
 from streams.views.decoded import decode_members
@@ -68,7 +70,9 @@ RUNS = Index(
 )
 OF_RUN, _OF_AGENT = key("summit of run"), key("summit of agent")
 RUN_WORK = OpenWork("summit", "run", TERMINAL)
-_ROWS = Projection(SUMMIT_RUNS.record or "", RUNS.members)
+_ROWS = Projection(
+    SUMMIT_RUNS.record or "", tuple(dict.fromkeys((*RUNS.members, *invoked.MEMBERS)))
+)
 _COMPLETED = "completed"
 
 
@@ -170,6 +174,7 @@ def _apply_runs(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> No
         before = None if stored is None else _ROWS.of(stored)
         rows[row_key] = record.value
         RUNS.note(row, before, row_key, rows)
+        invoked.note(row, before, row_key, rows)
         RUN_WORK.move(None if before is None else before["state"], row["state"], rows)
         _update_counts(row, before, rows)
         if row["state"] in TERMINAL:

@@ -122,11 +122,11 @@ def run(view: ReadOnlyStore, run_id: str) -> Json:
     Raises NotFound.
     """
     row = require_row(view, run_id)
-    inputs, output = _fact_member(view, input_key(run_id), "inputs"), _output(view, row)
+    inputs = _fact_member(view, input_key(run_id), "inputs")
     return {
         **_with_status(row),
         "inputs": None if inputs is summit.ABSENT else inputs,
-        "output": None if output is summit.ABSENT else output,
+        "output": output_of(view, row),
         "tree": tree_totals(view, row),
     }
 
@@ -200,6 +200,12 @@ def _with_status(row: Json) -> Json:
 def event_of(event: Json) -> Json:
     """Return a SummitEvent, as JSON, with its amounts of money rounded."""
     return {**event, "figures": rounded_money(event["figures"])}
+
+
+def output_of(view: ReadOnlyStore, row: Json) -> Any:
+    """Return the output of a run, None if it did not complete.  row: SummitRun, JSON."""
+    output = _output(view, row)
+    return None if output is summit.ABSENT else output
 
 
 def _output(view: ReadOnlyStore, row: Json) -> Any:
