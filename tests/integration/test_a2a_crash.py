@@ -1,0 +1,94 @@
+"""Gateways are killed under A2A clients, which go on at another one."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.a2a_wire import A2aWire, WireEvent, message, register, reply, rules_of
+from tests.integration.system import live
+from tests.integration.test_mcp_crash import verify
+from tests.processes import wait_for
+from tests.unit.protocols.summit.queries.stage import AGENT, manifest, progress, result
+
+pytestmark = pytest.mark.slow
+Json = dict[str, Any]
+STEPS = 20
+COMPLETED = "TASK_STATE_COMPLETED"
+
+
+def steps(task_id: str, numbers: range) -> list[Json]:
+    return [progress(task_id, f"p-{number}", message=f"step {number}") for number in numbers]
+
+
+def test_gateway_killed_in_a_stream_leaves_no_gap(broker: str, tmp_path: Path) -> None:
+    """Resume after the last event that came: none is missing, none comes twice."""
+    seen: list[WireEvent] = []
+    with live(broker, tmp_path) as system:
+        register(system, manifest())
+        with A2aWire(system.url, AGENT).stream(message("m-1")) as events:
+            seen.append(next(events))
+            task_id = seen[0].data["task"]["id"]
+            reply(system, *steps(task_id, range(STEPS // 2)))
+            with suppress(httpx.TransportError):
+                for event in events:
+                    seen.append(event)
+                    if len(seen) == STEPS // 4:
+                        system.gateway.kill()
+        system.start_gateway()
+        reply(system, *steps(task_id, range(STEPS // 2, STEPS)), result(task_id))
+        with A2aWire(system.url, AGENT).subscribe(task_id, seen[-1].id) as events:
+            assert next(events).id == seen[-1].id
+            seen += events
+        ids = [event.id for event in seen]
+        last = STEPS + 2
+        assert ids == [*(str(number) for number in range(1, last)), f"{last}a", str(last)]
+        assert seen[-1].data["statusUpdate"]["status"]["state"] == COMPLETED
+        verify(system, tmp_path)
+
+
+def test_send_that_is_cut_off_is_sent_again(broker: str, tmp_path: Path) -> None:
+    """Answer the same message with the same task, which has run once."""
+    with live(broker, tmp_path) as system, ThreadPoolExecutor(1) as pool:
+        register(system, manifest())
+        wire = A2aWire(system.url, AGENT)
+        task_id = wire.send(message("m-1"), 0)["id"]
+        waiting = pool.submit(wire.send, message("m-1"), 60)
+        wait_for(lambda: "call.duplicate" in rules_of(system, task_id), "both are decided")
+        system.gateway.kill()
+        with pytest.raises(httpx.TransportError):
+            waiting.result()
+        system.start_gateway()
+        reply(system, result(task_id))
+        task = A2aWire(system.url, AGENT).send(message("m-1"), 60)
+        assert (task["id"], task["status"]["state"]) == (task_id, COMPLETED)
+        rules = rules_of(system, task_id)
+        assert rules == ["call.accepted", "call.duplicate", "call.duplicate", "reply.result"]
+        verify(system, tmp_path)
+
+
+def test_copies_at_two_gateways_run_once(broker: str, tmp_path: Path) -> None:
+    """Send each message to two gateways at the same time, and run it once."""
+    names = [f"m-{uuid.uuid4().hex[:8]}" for _ in range(20)]
+    with live(broker, tmp_path) as system, ThreadPoolExecutor(8) as pool:
+        register(system, manifest())
+        first = A2aWire(system.url, AGENT)
+        other = system.process("other", "streams.cli", "gateway", "--listen", "127.0.0.1:0")
+        other.wait_text("gateway http")
+        (line,) = [each for each in other.text().splitlines() if each.startswith("gateway http")]
+        second = A2aWire(line.split()[1], AGENT)
+        sent = [
+            (pool.submit(first.send, message(name), 0), pool.submit(second.send, message(name), 0))
+            for name in names
+        ]
+        for one, copy in sent:
+            task_id = one.result()["id"]
+            assert copy.result()["id"] == task_id
+            assert rules_of(system, task_id) == ["call.accepted", "call.duplicate"]
+        verify(system, tmp_path)
