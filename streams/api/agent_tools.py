@@ -45,6 +45,8 @@ class AgentTools(NamedTuple):
     topic: of the calls.  list: the tools of registered agents, by agent, the agent itself first.
     call: makes the envelope of a call.  cancel: makes that which cancels a run, with a reason.
     node: the node of a run, whose outcome is the answer.
+    about: what is known of a run that has ended: its status, metrics, provenance, evidence, and
+    the verification if there is one.
     is_bridged: whether a run is a call of a real MCP server's tool, whose result is the output.
     manifest: the node of the manifest that declares a tool.
     changes: a record of this topic is written when an agent is registered, changed or withdrawn.
@@ -56,6 +58,7 @@ class AgentTools(NamedTuple):
     call: Callable[[AgentTool, Mapping[str, Any], CallContext], Json]
     cancel: Callable[[str, str], Json]
     node: Callable[[str], str]
+    about: Callable[[ReadOnlyStore, str], Json]
     is_bridged: Callable[[ReadOnlyStore, str], bool]
     manifest: Callable[[AgentTool], str]
     changes: Topic

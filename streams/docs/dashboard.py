@@ -72,8 +72,8 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel("Kafka answers", "1 while it does.", {"min(headrace_broker_up)": ""}, single=True),
         Panel(
             "Clients that follow",
-            "Of live streams, over all gateways.",
-            {"sum(headrace_sse_clients)": ""},
+            "Of the live tail and of MCP, over all gateways.",
+            {"sum(headrace_sse_clients) + sum(headrace_mcp_streams)": ""},
             single=True,
         ),
     ),
@@ -242,6 +242,13 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                 f" (rate(headrace_mcp_request_seconds_bucket{_RATE})))": "{{method}}"
             },
             "s",
+        ),
+        Panel(
+            "Events of MCP",
+            "By mode; `cut`: polls that ended before the end of the log.",
+            rate("headrace_mcp_events_total", "mode")
+            | {f"sum(rate(headrace_mcp_scans_cut_total{_RATE}))": "cut"},
+            "ops",
         ),
         Panel(
             "Requests of A2A",

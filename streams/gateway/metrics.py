@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, get_args
 
 from prometheus_client import (
@@ -41,6 +42,20 @@ MCP_REQUESTS = MetricDeclaration(
 )
 MCP_SECONDS = MetricDeclaration(
     "headrace_mcp_request_seconds", "histogram", "Time of a request of MCP.", ("method",)
+)
+MCP_STREAMS = MetricDeclaration(
+    "headrace_mcp_streams", "gauge", "Open streams of MCP, of events and of changes."
+)
+MCP_EVENTS = MetricDeclaration(
+    "headrace_mcp_events_total",
+    "counter",
+    "Events given to MCP clients, by `poll` or `push`.",
+    ("mode",),
+)
+MCP_SCANS_CUT = MetricDeclaration(
+    "headrace_mcp_scans_cut_total",
+    "counter",
+    "Polls of MCP that ended before the end of the log, after HEADRACE_MCP_SCAN records or 1 s.",
 )
 A2A_REQUESTS = MetricDeclaration(
     "headrace_a2a_requests_total",
@@ -121,6 +136,9 @@ ALL = (
     SECONDS,
     MCP_REQUESTS,
     MCP_SECONDS,
+    MCP_STREAMS,
+    MCP_EVENTS,
+    MCP_SCANS_CUT,
     A2A_REQUESTS,
     A2A_STREAMS,
     A2A_RESUMES,
@@ -184,6 +202,19 @@ class Metrics:
         """Count a request of MCP, and observe its time."""
         self._metrics[MCP_REQUESTS.name].labels(method, outcome).inc()
         self._metrics[MCP_SECONDS.name].labels(method).observe(took_s)
+
+    @contextmanager
+    def count_mcp_stream(self) -> Iterator[None]:
+        """Count a stream of MCP as open until the block is left."""
+        with self._metrics[MCP_STREAMS.name].track_inprogress():
+            yield
+
+    def count_mcp_events(self, mode: str, count: int) -> None:
+        """Count events that a client was given.  mode: `poll` or `push`."""
+        self._metrics[MCP_EVENTS.name].labels(mode).inc(count)
+
+    def count_mcp_scan_cut(self) -> None:
+        self._metrics[MCP_SCANS_CUT.name].inc()
 
     def count_a2a(self, operation: str, outcome: str) -> None:
         """Count a request of A2A."""

@@ -18,19 +18,20 @@ from mcp.client import Client
 from tests.integration.system import Live
 from tests.processes import named
 from tests.unit.envelopes import idea
+from tests.unit.protocols.sap.queries.stage import result, task
 
 Json = dict[str, Any]
 
 
 @asynccontextmanager
-async def client_of(system: Live, transport: str) -> AsyncIterator[Client]:
+async def client_of(system: Live, transport: str, mode: str = "auto") -> AsyncIterator[Client]:
     if transport == "http":
         server: Any = f"{system.url}/mcp"
     else:
         environ = {**named(system.environ), "HEADRACE_URL": system.url}
         arguments = ["-m", "streams.cli", "mcp"]
         server = StdioServerParameters(command=sys.executable, args=arguments, env=environ)
-    async with Client(server, read_timeout_seconds=60) as client:
+    async with Client(server, read_timeout_seconds=60, mode=mode) as client:
         yield client
 
 
@@ -54,6 +55,38 @@ def test_an_agent_sends_and_asks(system: Live, transport: str) -> None:
     assert not sent["position"].startswith(system.prefix)
     assert state["state"]["trace"] == trace
     assert state["state"]["steps"][0]["cause"] == system.prefix + sent["position"]
+
+
+@pytest.mark.parametrize(
+    ("transport", "mode"), [("http", "auto"), ("http", "legacy"), ("stdio", "auto")]
+)
+def test_who_waits_is_told_how_a_task_gets_on(system: Live, transport: str, mode: str) -> None:
+    envelope = {**task(), "taskId": str(uuid.uuid4())}
+    reports: asyncio.Queue[tuple[float, str | None]] = asyncio.Queue()
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        reports.put_nowait((progress, message))
+
+    async def send(client: Client, topic: str, of: Json, **more: Any) -> Json:
+        arguments = {"topic": topic, "envelope": of, "wait_s": 50, **more.pop("wait", {})}
+        sent = await client.call_tool("send", arguments, **more)
+        assert not sent.is_error, sent
+        return sent.structured_content or {}
+
+    async def work() -> tuple[list[tuple[float, str | None]], Json]:
+        async with asyncio.timeout(120), client_of(system, transport, mode) as client:
+            wait = {"wait": "outcome"}
+            sending = send(client, "sap.tasks", envelope, wait=wait, progress_callback=report)
+            waiting = asyncio.create_task(sending)
+            first = await reports.get()
+            await send(client, "sap.results", result(envelope, "RUNNING"))
+            second = await reports.get()
+            await send(client, "sap.results", result(envelope))
+            return [first, second], await waiting
+
+    reported, sent = asyncio.run(work())
+    assert reported == [(1, "QUEUED"), (2, "RUNNING")]
+    assert (sent["state"], sent["outcome"]["status"]) == ("SUCCEEDED", "SUCCEEDED")
 
 
 def test_the_service_lists_the_feature(system: Live) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import signal
 import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp.client import Client
 
 from schemas.asap import Envelope, McpToolCall, make_envelope
 from tests.integration.mcp_bridges import CALLER, WAIT_S, BridgeHarness
@@ -18,12 +21,15 @@ from tests.processes import wait_for
 from tests.unit.doors.mcp.foreign import GrowingServer, serving
 
 pytestmark = pytest.mark.slow
+Json = dict[str, Any]
+RUN_IDS = {"run-id": f"run-{uuid.uuid4().hex[:8]}"}
 SERVER = """
 import asyncio
 import pathlib
 import sys
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp_types import ToolAnnotations
 
 server = MCPServer("Ledger", version="1.0.0")
@@ -43,6 +49,14 @@ async def pay(id: str) -> str:
     return await record("pay", id)
 
 
+@server.tool()
+async def refuse(id: str, context: Context) -> str:
+    await context.report_progress(1, None, f"asking about {id}")
+    while not (folder / "refuse").exists():
+        await asyncio.sleep(0.05)
+    raise ValueError(f"{id} is refused")
+
+
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 async def look(id: str) -> str:
     return await record("look", id)
@@ -60,6 +74,10 @@ class Ledger(BridgeHarness):
         command = shlex.join([sys.executable, str(folder / "server.py"), str(folder)])
         super().__init__(system, folder, ("--command", command), "ledger", "urn:asap:agent:ledger")
         self._files = folder
+
+    def let_refuse(self) -> None:
+        """Have the calls end that are to be refused."""
+        (self._files / "refuse").touch()
 
     def block(self) -> None:
         """Have calls take long from now on."""
@@ -82,6 +100,45 @@ class Ledger(BridgeHarness):
 def ledger(broker: str, tmp_path: Path) -> Iterator[Ledger]:
     with live(broker, tmp_path / "system") as system:
         yield Ledger(system, tmp_path)
+
+
+def test_a_client_of_the_gateway_calls_the_tools_of_the_server(ledger: Ledger) -> None:
+    """Pass on the server's own results, its progress and its refusal, each a recorded run."""
+    process = ledger.start("--register")
+    reports: list[str | None] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        reports.append(message)
+        if message is not None and message.endswith("asking about b"):
+            ledger.let_refuse()
+
+    async def work() -> tuple[Json, Any, Any]:
+        async with Client(f"{ledger.system.url}/mcp", read_timeout_seconds=WAIT_S) as client:
+            listed = {each.name: each for each in (await client.list_tools()).tools}
+            meta: Any = {f"dev.headrace/{name}": id for name, id in RUN_IDS.items()}
+            looked = await client.call_tool("ledger__look", {"id": "a"}, meta=meta)
+            refused = await client.call_tool(
+                "ledger__refuse", {"id": "b"}, progress_callback=report
+            )
+            hints = listed["ledger__look"].annotations
+            return {} if hints is None else hints.model_dump(), looked, refused
+
+    hints, looked, refused = asyncio.run(work())
+    assert hints["read_only_hint"] is True
+    assert [each.text for each in looked.content] == ["a"]
+    assert (looked.is_error, looked.structured_content) == (False, {"result": "a"})
+    run = looked.meta["dev.headrace/run"]
+    assert (run["runId"], run["status"]) == (RUN_IDS["run-id"], "completed")
+    assert run["provenance"]["mcp"]["tool"] == "look"
+    assert run["evidence"]["callPosition"] == looked.meta["dev.headrace/position"]
+    assert refused.is_error
+    assert refused.content[0].text == "Error executing tool refuse"
+    assert refused.structured_content["rule"] == "mcp_tool_error"
+    assert "running: 1: asking about b" in reports
+    assert ledger.rules(RUN_IDS["run-id"]).count("reply.result") == 1
+    process.signal(signal.SIGTERM)
+    assert process.exit_code() == 0, process.text()
+    ledger.verify()
 
 
 def asap_call(ledger: Ledger, request_id: str, tool: str) -> Envelope:

@@ -30,7 +30,7 @@ Context = ServerRequestContext[Any, Any]
 EXTENSION = "io.modelcontextprotocol/events"
 CAPABILITY: Json = {"listChanged": False}
 MOST_EVENTS = 1000
-_MODES = ["poll", "push"]
+POLL, PUSH = "poll", "push"
 
 
 class PollParams(types.RequestParams):
@@ -61,7 +61,7 @@ def _describe(kind: EventType) -> Json:
     return {
         "name": kind.name,
         "description": kind.description,
-        "delivery": _MODES,
+        "delivery": [POLL, PUSH],
         "inputSchema": kind.takes,
         "payloadSchema": {"type": "object"},
     }
@@ -115,11 +115,17 @@ async def poll_once(
     oldest = oldest_of(gateway, max_age_ms)
     try:
         require_broker(gateway)
-        return await read_log(gateway, lambda: poll(gateway, kind, narrowed, cursor, limit, oldest))
+        polled = await read_log(
+            gateway, lambda: poll(gateway, kind, narrowed, cursor, limit, oldest)
+        )
     except Refused as exc:
         raise refused_by(exc.response) from exc
     except HeadraceError as exc:
         raise refused_by(error_response(exc)) from exc
+    gateway.metrics.count_mcp_events(POLL, len(polled.events))
+    if polled.has_more and len(polled.events) < limit:
+        gateway.metrics.count_mcp_scan_cut()
+    return polled
 
 
 def check_request(name: str, arguments: Json) -> tuple[EventType, event_types.Arguments]:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from streams.doors.mcp.door import Door, ToolCall
-from streams.doors.mcp.reading import node_link
+from streams.doors.mcp.reading import links_to
 from streams.doors.mcp.records import (
     INTERNAL,
     TOO_LARGE,
@@ -39,8 +39,9 @@ async def explain(call: ToolCall) -> Json:
         cause = await _command_of(door, arguments["position"])
         verdict = await find_verdict(door, cause) or {}
     explained = await _explain(door, cause, verdict)
-    node = explained["node"]
-    return tool_result(explained, links=[] if node is None else [node_link(node)])
+    fact = verdict.get("fact")
+    links = links_to(explained["node"], None if fact is None else door.short(fact))
+    return tool_result(explained, links=links)
 
 
 async def _latest_verdict(door: Door, node: str) -> Json:
@@ -169,7 +170,8 @@ async def make_receipt(call: ToolCall) -> Json:
             "value_sha256": _hash(record),
             "verdict": None if fact is None else await _hash_fact(door, fact),
             **{name: (proof or {}).get(name) for name in ("rederived", "sealed", "receipt")},
-        }
+        },
+        links=links_to(None, None if fact is None else door.short(fact)),
     )
 
 

@@ -67,6 +67,15 @@ def node_link(node: str) -> Json:
     return resource_link(node_uri(node), node)
 
 
+def links_to(node: str | None, fact: str | None) -> list[Json]:
+    """Return the links to a thing and to the fact about it, as far as there are any.
+
+    fact: its position without prefix.
+    """
+    links = [] if node is None else [node_link(node)]
+    return links if fact is None else [*links, resource_link(f"headrace://record/{fact}", fact)]
+
+
 def node_uri(node: str) -> str:
     return f"headrace://node/{quote(node, safe='')}"
 

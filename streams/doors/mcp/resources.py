@@ -34,13 +34,17 @@ class Content(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A kind of resources.  read: takes the variables of the URI; raises ToolRefused."""
+    """A kind of resources.  read: takes the variables of the URI; raises ToolRefused.
+
+    node: returns the node of the thing whose changes change the resource, if there is one.
+    """
 
     uri: str
     name: str
     description: str
     read: Callable[[Door, Variables], Awaitable[Content]]
     media: str = JSON
+    node: Callable[[Variables], str | None] = lambda variables: None
 
     def match(self, uri: str) -> Variables | None:
         variables = UriTemplate.parse(self.uri).match(uri)
@@ -98,7 +102,7 @@ async def _read_rule(door: Door, variables: Variables) -> Content:
     text = rule_text(variables["rule"])
     if text is None:
         raise refused(404, f"there is no rule {variables['rule']}", "resource_unknown")
-    return Content(text, MARKDOWN, FOREVER_MS)
+    return Content(text, MARKDOWN)
 
 
 async def _list_topics(door: Door) -> Content:
@@ -124,6 +128,7 @@ TEMPLATES: tuple[Template, ...] = (
         "node",
         "A thing of any protocol by its node: state, steps, verdicts and links.",
         _read_node,
+        node=lambda variables: None if "as_of" in variables else variables["node"],
     ),
     Template(
         "headrace://record/{topic}/{partition}/{offset}",
@@ -142,6 +147,7 @@ TEMPLATES: tuple[Template, ...] = (
         "session_events",
         "The recorded RTES events of a session.",
         _read_events,
+        node=lambda variables: f"saop:session:{variables['session_id']}",
     ),
     Template(
         "headrace://rule/{rule}",
@@ -172,6 +178,15 @@ def list_entries(door: Door) -> tuple[list[Entry], list[Entry]]:
         for node, tool in agents.list_manifests(door)
     ]
     return always, manifests
+
+
+def node_of(uri: str) -> str | None:
+    """Return the node of the thing whose changes change a resource, None if there is none."""
+    for template in TEMPLATES:
+        variables = template.match(uri)
+        if variables is not None:
+            return template.node(variables)
+    return None
 
 
 async def read(door: Door, uri: str) -> Content | None:

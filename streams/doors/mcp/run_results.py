@@ -15,7 +15,8 @@ from streams.doors.mcp.rules import meaning_of
 from streams.doors.mcp.sending import RecordVerdict, read_fact
 
 PENDING = "run.pending"
-_ABOUT = ("status", "metrics", "provenance", "verification", "evidence")
+_POSITION = "Position"
+"""How the names of members of evidence end that are positions, which clients see without prefix."""
 
 
 def places(door: Door, ruling: RecordVerdict | None, cause: str) -> Json:
@@ -52,14 +53,16 @@ def describe_end(door: Door, of: AgentTools, run_id: str, outcome: Json, meta: J
 
     outcome: its RunResult or ToolResult.  The tool of a bridge answers as its server does.
     """
-    about = {name: outcome[name] for name in _ABOUT if outcome.get(name) is not None}
-    status = about.setdefault("status", "failed" if "error" in outcome else "completed")
+    with door.gateway.view.reader() as view:
+        about, is_bridged = of.about(view, run_id), of.is_bridged(view, run_id)
+    about["evidence"] = {
+        name: door.short(value) if name.endswith(_POSITION) and value is not None else value
+        for name, value in about["evidence"].items()
+    }
     meta = {**meta, f"{META}run": {"runId": run_id, **about}}
     if "error" in outcome:
-        return _failure(run_id, outcome["error"] or {}, status, meta)
+        return _failure(run_id, outcome["error"] or {}, about["status"], meta)
     output = outcome.get("output")
-    with door.gateway.view.reader() as view:
-        is_bridged = of.is_bridged(view, run_id)
     if is_bridged and (result := _foreign_result(output)) is not None:
         return {"resultType": "complete", **result, "_meta": meta}
     structured = output if isinstance(output, dict) else {"value": output}

@@ -10,7 +10,7 @@ from streams.access.callers import Role
 from streams.api.problems import error_response
 from streams.api.route import Produce, Refused
 from streams.doors.mcp.door import Door, ToolCall
-from streams.doors.mcp.reading import node_link
+from streams.doors.mcp.reading import links_to
 from streams.doors.mcp.records import errors_of, find_verdict, has_dead_letter, read_facts
 from streams.doors.mcp.results import META, Json, ToolRefused, refused_by, tool_result
 from streams.doors.mcp.rules import meaning_of
@@ -165,7 +165,7 @@ async def describe(
     return tool_result(
         described,
         is_error=failed or ruling.verdict in REFUSED,
-        links=[] if ruling.node is None else [node_link(ruling.node)],
+        links=links_to(ruling.node, None if fact is None else fact["position"]),
         meta=_meta(sent, fact),
     )
 

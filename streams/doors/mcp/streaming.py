@@ -19,7 +19,7 @@ from streams.api.problems import error_response
 from streams.api.route import Refused
 from streams.doors.mcp.door import Door
 from streams.doors.mcp.event_types import Arguments, EventType
-from streams.doors.mcp.events import check_request
+from streams.doors.mcp.events import PUSH, check_request
 from streams.doors.mcp.notifying import Gone, Notifier, extend_object, to_json
 from streams.doors.mcp.polling import (
     Positions,
@@ -33,6 +33,7 @@ from streams.doors.mcp.polling import (
     positions_at,
 )
 from streams.doors.mcp.results import Json, ToolRefused, refused, refused_by
+from streams.doors.mcp.shared_events import EventBatch
 from streams.doors.mcp.tails import Newest, Tail
 from streams.doors.mcp.wire import FORBIDDEN, refusal_error
 from streams.engine.records import Record, TopicPartition
@@ -116,7 +117,14 @@ class Stream:
                     await self._catch_up()
                     positions = positions_at(self._kind, source, self.cursor)
                     continue
-                positions = await self._send_newest(source, positions, *newest)
+                batch = self._next_batch(source, positions, *newest)
+                if batch.texts:
+                    await self._send.send_all("events/event", batch.texts)
+                    self._gateway.metrics.count_mcp_events(PUSH, len(batch.texts))
+                positions, self.cursor = batch.positions, batch.cursor
+                if positions != newest[1]:
+                    await asyncio.sleep(0)
+                    continue
                 try:
                     async with asyncio.timeout(heartbeat_s):
                         await wake.wait()
@@ -127,35 +135,40 @@ class Stream:
         """Return what is read of the log, which no limit refuses: an open stream goes on."""
         return await run_read(self._gateway, read)
 
-    async def _send_newest(
+    def _next_batch(
         self, source: Source, positions: Positions, records: list[Record], behind: Positions
-    ) -> Positions:
-        """Send the events of the records from some positions on; return those behind them."""
+    ) -> EventBatch:
+        """Return the events of the next records from some positions on, of at most a page.
+
+        behind: the offsets behind all of the records.
+        """
+        places = tuple(positions.values()), tuple(behind.values())
+        times = (records[0].timestamp, records[-1].timestamp) if records else ()
+        return self._door.tails.events.batch(
+            (self._kind.name, self._arguments_key, places, times),
+            lambda: self._make_batch(source, positions, records, behind),
+        )
+
+    def _make_batch(
+        self, source: Source, positions: Positions, records: list[Record], behind: Positions
+    ) -> EventBatch:
         events = self._door.tails.events
         queues: dict[TopicPartition, deque[Record]] = {tp: deque() for tp in positions}
         for record in records:
             queues[TopicPartition(record.topic, record.partition)].append(record)
-        at, cursor, texts = dict(positions), self.cursor, list[bytes]()
+        at, size, texts = dict(positions), 0, list[bytes]()
         for number, (record, place) in enumerate(merge(queues, behind), 1):
             at[TopicPartition(record.topic, record.partition)] = place
             text = self._show(source, record)
             if text is not None:
                 cursor = events.cursor(self._kind, source, at)
                 texts.append(extend_object(text, to_json({"cursor": cursor})))
-            if number % _PAGE == 0 or sum(map(len, texts)) > _MOST_AT_ONCE:
-                await self._send_texts(texts, cursor)
-                texts = []
-                await asyncio.sleep(0)
-        await self._send_texts(texts, cursor)
-        at.update(behind)
-        self.cursor = events.cursor(self._kind, source, at)
-        return at
-
-    async def _send_texts(self, texts: list[bytes], cursor: str) -> None:
-        """Send events, of which the last one has this cursor."""
-        if texts:
-            await self._send.send_all("events/event", texts)
-            self.cursor = cursor
+                size += len(text)
+            if number == _PAGE or size > _MOST_AT_ONCE:
+                break
+        else:
+            at.update(behind)
+        return EventBatch(texts, at, events.cursor(self._kind, source, at))
 
     def _show(self, source: Source, record: Record) -> bytes | None:
         """Return the text of a record's event, None if it does not match."""
@@ -193,6 +206,7 @@ class Stream:
             for event in polled.events:
                 self.cursor = event["cursor"]
                 await self._send("events/event", event)
+            self._gateway.metrics.count_mcp_events(PUSH, len(polled.events))
             self.cursor, has_more = polled.cursor, polled.has_more
         await asyncio.sleep(0)
 
@@ -244,7 +258,7 @@ def take_room(door: Door) -> Iterator[None]:
     limit = door.settings.gateway_max_streams
     if door.tails.streams >= limit:
         raise refused(503, f"{limit} streams are open", "service_unavailable")
-    with door.tails.count_stream():
+    with door.tails.count_stream(), door.gateway.metrics.count_mcp_stream():
         yield
 
 

@@ -130,7 +130,9 @@ TOOLS: tuple[Tool, ...] = (
                 },
                 "depth": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "default": 200},
-            }
+                "cursor": s.described(s.TEXT, "`next` of the page before.", maxLength=16_384),
+            },
+            optional=("cursor",),
         ),
         s.OBJECT,
         reading.read_lineage,

@@ -218,6 +218,11 @@ def _protocol_steps(decisions: Sequence[tuple[str, Fact]]) -> Iterator[Step]:
 
 
 THINGS: Mapping[str, ThingQuery] = {
-    "apc:packet": ThingQuery(_packet, _find_packets, as_of.packet),
+    "apc:packet": ThingQuery(
+        _packet,
+        _find_packets,
+        as_of.packet,
+        lambda ids: key("state", ids["session_id"], ids["packet_id"]),
+    ),
     "apc:protocol": ThingQuery(_protocol, _find_protocol),
 }

@@ -22,6 +22,7 @@ from streams.api.things import (
     unknown_node,
 )
 from streams.protocols.asap import as_of
+from streams.protocols.asap.long_work import LONG_WORK
 from streams.protocols.asap.queries import messages, states, tasks, verdicts
 from streams.protocols.asap.queries.rows import call_end_key
 from streams.replay.as_of.query import value_of
@@ -329,11 +330,11 @@ def _conversation(call: Call) -> Thing:
 
 
 THINGS: Mapping[str, ThingQuery] = {
-    "asap:task": ThingQuery(_task, _find_task, as_of.task),
+    "asap:task": ThingQuery(_task, _find_task, as_of.task, LONG_WORK.row),
     "asap:envelope": ThingQuery(_envelope, _find_envelope),
     "asap:snapshot": ThingQuery(_snapshot, _find_snapshot),
     "asap:artifact": ThingQuery(_artifact, _find_artifact),
-    "asap:call": ThingQuery(_mcp_call, _find_call),
+    "asap:call": ThingQuery(_mcp_call, _find_call, row=lambda ids: call_end_key(ids["key"])),
     "asap:conversation": ThingQuery(_conversation, _find_conversation),
 }
 """The things of ASAP for `GET /v1/things/{node}`, by kind."""

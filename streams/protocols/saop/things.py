@@ -376,9 +376,23 @@ def _escalation(call: Call) -> Thing:
 
 
 THINGS: Mapping[str, ThingQuery] = {
-    "saop:session": ThingQuery(_session, _find_session, as_of.session),
-    "saop:task": ThingQuery(_task, _find_task, as_of.task_with_events),
-    "saop:turn": ThingQuery(_turn, _find_turn),
+    "saop:session": ThingQuery(
+        _session,
+        _find_session,
+        as_of.session,
+        lambda ids: key("saop session", ids["session_id"]),
+    ),
+    "saop:task": ThingQuery(
+        _task,
+        _find_task,
+        as_of.task_with_events,
+        lambda ids: key("task", ids["session_id"], ids["name"]),
+    ),
+    "saop:turn": ThingQuery(
+        _turn,
+        _find_turn,
+        row=lambda ids: key("saop turn", ids["task_id"], int(ids["turn_index"])),
+    ),
     "saop:rewind": ThingQuery(_rewind, _find_rewind),
     "saop:escalation": ThingQuery(_escalation, _find_escalation),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from schemas.summit import run_result
 from schemas.summit.words import TOOL
 from streams.api.agent_tools import AgentTool, AgentTools, CallContext, Json
 from streams.protocols.summit.queries.agents import each_registered, find
@@ -16,6 +17,7 @@ from topology.keys import composite
 from topology.summit import SUMMIT_AGENTS, SUMMIT_CALLS
 
 INVOKE, TOOL_CALL, CANCEL = "agent.invoke", "tool.call", "agent.cancel"
+_ABOUT = ("status", "metrics", "provenance", "verification")
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
@@ -51,6 +53,13 @@ def _annotations(metadata: Json, tool: str) -> Json | None:
     hints = {name: member[name] for name in _HINTS if isinstance(member.get(name), bool)}
     title = {"title": member["title"]} if isinstance(member.get("title"), str) else {}
     return {**title, **hints} or None
+
+
+def about(view: ReadOnlyStore, run_id: str) -> Json:
+    """Return what the RunResult says of a run beside its output, and the evidence of its row."""
+    row = require_row(view, run_id)
+    result = run_result(row)
+    return {name: result[name] for name in _ABOUT if name in result} | {"evidence": row["evidence"]}
 
 
 def is_bridged(view: ReadOnlyStore, run_id: str) -> bool:
@@ -106,6 +115,7 @@ TOOLS = AgentTools(
     call=make_call,
     cancel=make_cancel,
     node=node_of,
+    about=about,
     is_bridged=is_bridged,
     manifest=manifest_of,
     changes=SUMMIT_AGENTS,

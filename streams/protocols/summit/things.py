@@ -21,8 +21,9 @@ from streams.api.things import (
 )
 from streams.errors import NotFound
 from streams.protocols.summit import as_of
+from streams.protocols.summit.long_work import LONG_WORK
 from streams.protocols.summit.queries import agents, runs
-from streams.protocols.summit.queries.rows import agent_events, run_events, run_key
+from streams.protocols.summit.queries.rows import agent_events, agent_key, run_events, run_key
 from streams.replay.as_of.query import value_of
 from streams.views.keys import number_at_end
 from streams.views.reads import ReadOnlyStore
@@ -275,9 +276,11 @@ def _manifest_step(fact: _Fact, before: str | None, after: str | None) -> Step:
 
 
 THINGS: Mapping[str, ThingQuery] = {
-    "summit:run": ThingQuery(_run, _find_run, as_of.run),
+    "summit:run": ThingQuery(_run, _find_run, as_of.run, LONG_WORK.row),
     "summit:reply": ThingQuery(_reply, _find_reply, as_of.run),
     "summit:call": ThingQuery(_cancelling_call, _find_call, as_of.run),
-    "summit:manifest": ThingQuery(_manifest, _find_manifest),
+    "summit:manifest": ThingQuery(
+        _manifest, _find_manifest, row=lambda ids: agent_key(ids["agentId"])
+    ),
 }
 """The things of Summit for `GET /v1/things/{node}`, by kind."""

@@ -138,7 +138,12 @@ def _playbook(call: Call) -> Thing:
 
 
 THINGS: Mapping[str, ThingQuery] = {
-    "sap:cache": ThingQuery(_version, _find_version, as_of.cached),
+    "sap:cache": ThingQuery(
+        _version,
+        _find_version,
+        as_of.cached,
+        lambda ids: key("sap cache", ids["cacheKey"], int(ids["version"])),
+    ),
     "sap:heuristics": ThingQuery(_heuristics, _find_heuristics),
     "sap:playbook": ThingQuery(_playbook, _find_playbook),
 }

@@ -24,6 +24,7 @@ from streams.api.things import (
     unknown_node,
 )
 from streams.protocols.sap import as_of
+from streams.protocols.sap.long_work import LONG_WORK
 from streams.protocols.sap.processor.outcomes import AGENT_STATUS
 from streams.protocols.sap.queries import tasks
 from streams.protocols.sap.queries.explain import FAILED, PASSED, command_checks
@@ -276,7 +277,7 @@ def _signal_steps(facts: Sequence[Fact]) -> Iterator[Step]:
 
 
 THINGS: Mapping[str, ThingQuery] = {
-    "sap:task": ThingQuery(_task, _find_task, as_of.task),
+    "sap:task": ThingQuery(_task, _find_task, as_of.task, LONG_WORK.row),
     "sap:outcome": ThingQuery(_outcome, _find_outcome, as_of.task),
     "sap:signal": ThingQuery(_signal, _find_signal, as_of.task),
 }

@@ -199,6 +199,10 @@ def _update_counts(
     rows[queue_key(row["agentId"]) + RUNS.sort_key(row)] = b"" if state == QUEUED else None
 
 
+def agent_key(agent_id: str) -> bytes:
+    return AGENT + text_key(agent_id)
+
+
 def queue_key(agent_id: str) -> bytes:
     """Return the prefix of the keys of an agent's queued runs, the oldest first."""
     return QUEUE + text_key(agent_id)
@@ -212,7 +216,7 @@ def _apply_agents(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> 
             row_key = VERSION + text_key(agent_id) + text_key(version[0])
             versions.append((row_key, record))
             continue
-        rows[AGENT + text_key(agent_id)] = record.value
+        rows[agent_key(agent_id)] = record.value
         prefix = TOOL + text_key(agent_id)
         for tool_key, _ in list(rows.under(prefix)):
             rows[tool_key] = None

@@ -76,7 +76,10 @@ def test_an_agent_is_called(bench: McpBench, mode: str) -> None:
 def test_a_tool_of_an_agent_is_called(bench: McpBench) -> None:
     result = call(bench, TOOL, {"title": "To Be"}, run_id="t-1")
     assert result.structured_content == {"value": "to-be"}
-    assert result.meta["dev.headrace/run"]["runId"] == "t-1"
+    run = result.meta["dev.headrace/run"]
+    assert (run["runId"], run["status"]) == ("t-1", "completed")
+    assert run.keys() >= {"metrics", "provenance", "evidence"}
+    assert run["evidence"]["callPosition"] == result.meta["dev.headrace/position"]
     again = call(bench, TOOL, {"title": "To Be"}, run_id="t-1")
     assert again.structured_content == {"value": "to-be"}
 

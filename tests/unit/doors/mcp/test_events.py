@@ -97,6 +97,20 @@ def test_without_a_cursor_a_poll_begins_now(bench: McpBench) -> None:
     assert (again["events"], again["cursor"]) == ([], page["cursor"])
 
 
+def test_events_and_polls_that_end_early_are_counted(tmp_path: Path) -> None:
+    with mcp_bench(tmp_path, mcp_scan=5) as bench:
+        bench.use(send_packets)
+        start = start_of(bench, "fact", ["apc.events"])
+        limited = poll(bench, name="fact", arguments=FACTS, cursor=start, maxEvents=2)
+        assert (len(limited["events"]), limited["hasMore"]) == (2, True)
+        assert 'headrace_mcp_events_total{mode="poll"} 2.0' in bench.metrics
+        assert "headrace_mcp_scans_cut_total 0.0" in bench.metrics
+        cut = poll(bench, name="fact", arguments=FACTS, cursor=start)
+        assert (len(cut["events"]), cut["hasMore"]) == (5, True)
+        assert 'headrace_mcp_events_total{mode="poll"} 5.0' in bench.metrics
+        assert "headrace_mcp_scans_cut_total 1.0" in bench.metrics
+
+
 @pytest.mark.parametrize("sizes", [[1], [3], [1, 5], [1000]])
 def test_however_polls_are_split_each_event_comes_once(bench: McpBench, sizes: list[int]) -> None:
     start = start_of(bench, "fact", ["apc.events"])

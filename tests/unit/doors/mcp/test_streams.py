@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any
 
+import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
@@ -20,6 +21,7 @@ from streams.engine.records import Output, TopicPartition
 from streams.gateway.app import create_app
 from tests.unit.doors.mcp.bench import MODERN, Json, McpBench, mcp_bench
 from tests.unit.doors.mcp.test_tasks import message
+from tests.unit.envelopes import ack, idea, transition
 from tests.unit.protocols.sap.queries.stage import result, task
 from tests.unit.protocols.summit.queries.stage import AGENT, manifest
 
@@ -161,6 +163,28 @@ def test_events_come_as_they_happen_and_go_on_after_a_cursor(bench: McpBench) ->
     serve(bench, work)
 
 
+def test_streams_and_their_events_are_counted(bench: McpBench) -> None:
+    async def metrics(wire: Wire) -> str:
+        transport = httpx2.ASGITransport(wire._app)
+        async with httpx2.AsyncClient(transport=transport) as http:
+            return (await http.get("http://localhost/metrics")).text
+
+    async def work(wire: Wire) -> None:
+        assert "headrace_mcp_streams 0.0" in await metrics(wire)
+        stream = wire.open("events/stream", {"name": "fact", "arguments": FACTS})
+        await next_of(stream, "events/active")
+        assert "headrace_mcp_streams 1.0" in await metrics(wire)
+        await call(wire, "sap.tasks", task(14))
+        await next_of(stream, "events/event")
+        await call(wire, "sap.tasks", task(15))
+        await next_of(stream, "events/event")  # the first is counted once it is sent
+        assert 'headrace_mcp_events_total{mode="push"}' in await metrics(wire)
+        await stream.aclose()
+        assert "headrace_mcp_streams 0.0" in await metrics(wire)
+
+    serve(bench, work)
+
+
 def test_a_quiet_stream_has_heartbeats_with_its_cursor(bench: McpBench) -> None:
     async def work(wire: Wire) -> None:
         stream = wire.open("events/stream", {"name": "fact", "arguments": FACTS})
@@ -238,6 +262,29 @@ def test_tasks_and_resources_are_listened_to(tmp_path: Any) -> None:
     assert done["result"]["structuredContent"]["state"] == "SUCCEEDED"
     updated = [each for each in messages if each["method"] == "notifications/resources/updated"]
     assert {each["params"]["uri"] for each in updated} == {uri}
+
+
+def test_things_and_sessions_are_listened_to(tmp_path: Any) -> None:
+    packet = {**idea(61), "trace": {**idea(61)["trace"], "session_id": "heard"}}
+    thing = f"headrace://node/apc%3Apacket%3A{packet['packet_id']}"
+    session = "headrace://session/heard/events"
+    gone = [f"{thing}?as_of=apc.events/0/0", "headrace://rule/accepted", "headrace://node/none"]
+
+    async def work(wire: Wire) -> None:
+        await call(wire, "apc.packets", packet)
+        wishes = {"resourceSubscriptions": [thing, session, *gone]}
+        stream = wire.open("subscriptions/listen", {"notifications": wishes})
+        first = await next_of(stream, "subscriptions/acknowledged")
+        assert first["notifications"] == {"resourceSubscriptions": [thing, session]}
+        await call(wire, "apc.packets", ack(packet, 62))
+        assert (await next_of(stream, "resources/updated"))["uri"] == thing
+        await call(wire, "rtes.raw", {**transition(), "session_id": "heard"})
+        while (await next_of(stream, "resources/updated"))["uri"] != session:
+            pass  # the packet is archived by now
+        await stream.aclose()
+
+    with mcp_bench(tmp_path) as bench:
+        serve(bench, work)
 
 
 def test_lists_are_listened_to(tmp_path: Any) -> None:

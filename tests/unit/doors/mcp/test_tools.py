@@ -156,6 +156,11 @@ def test_a_thing_stands_as_the_route_says(bench: McpBench, sent: Json) -> None:
 def test_what_came_of_a_thing(bench: McpBench, sent: Json) -> None:
     body = answer(bench.call("lineage", node=NODE, depth=2), "lineage")
     assert NODE in {each["node"] for each in body["nodes"]}
+    answer(bench.call("send", topic="apc.packets", envelope=idea(21)), "send")
+    (shared,) = {each["node"] for each in body["nodes"]} - {NODE}
+    first = answer(bench.call("lineage", node=shared, limit=1), "lineage")
+    second = answer(bench.call("lineage", node=shared, limit=1, cursor=first["next"]), "lineage")
+    assert first["nodes"] != second["nodes"]
 
 
 def test_any_route_is_asked(bench: McpBench, sent: Json) -> None:
@@ -202,6 +207,25 @@ def test_an_envelope_is_validated(bench: McpBench) -> None:
     body = answer(bench.call("validate", kind="apc.packet", envelope={}), "validate")
     assert not body["valid"]
     assert set(body["errors"][0]) == {"rule", "path", "message"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "has_node"), [("send", True), ("explain", True), ("receipt", False)]
+)
+def test_an_answer_links_to_the_thing_and_to_the_fact(
+    bench: McpBench, sent: Json, tool: str, has_node: bool
+) -> None:
+    arguments = {"position": sent["position"]}
+    if tool == "send":
+        arguments = {"topic": "apc.packets", "envelope": idea()}
+    result = bench.call(tool, **arguments)
+    links = [each.uri for each in result.content[1:]]
+    node, fact = "headrace://node/" + NODE.replace(":", "%3A"), links[-1]
+    assert links[:-1] == [node] * has_node
+    read: Any = bench.use(lambda client: client.read_resource(fact)).contents
+    verdict = json.loads(read[0].text)
+    assert fact == f"headrace://record/{verdict['position']}"
+    assert verdict["value"]["packet_id"] == IDEA_ID
 
 
 def test_a_scenario_is_played(bench: McpBench) -> None:
