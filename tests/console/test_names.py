@@ -6,10 +6,12 @@ import shlex
 from typing import Any
 from urllib.parse import quote
 
+import click
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
+from streams.cli import main
 from tests.console.demo import SESSION, ToldDemo, settle
 from tests.unit.protocols.saop.queries.stage import chunk, completed, invoked, move
 
@@ -20,9 +22,30 @@ THING = f"things/{quote(PACKET, safe='')}?session_id={SESSION}"
 COPIED = (
     *("", "verdicts?rule=phase_type", "agents", "apc?tab=packets&session_id=a%20b%27c", "sap"),
     *(f"apc?tab=coordination&session_id={SESSION}", "asap", "summit", "saop?tab=tasks"),
+    *(
+        "sap?tab=cache",
+        "summit?tab=agents",
+        "saop?tab=escalations",
+        "lineage?node=trace%3A{trace}&depth=2",
+    ),
+    *(
+        "spread?run_id=run-01",
+        f"saop?tab=events&session_id={SESSION}",
+    ),
     *(THING, "traces/{trace}", "lineage?node=trace%3A{trace}", "spread", "audit", "log"),
     *("dead-letters", "records/apc.packets/0/0"),
 )
+COMMANDS = (
+    ("verdicts?rule=phase_type&agent=a-1", "headrace verdicts --rule phase_type --agent a-1"),
+    ("apc?tab=packets&session_id=a%20b", "headrace apc trace --session-id 'a b'"),
+    ("apc?tab=packets&state=ROUTED", ""),
+    ("summit?agentId=stats&parentRunId=r", "headrace summit runs --agent stats --parent r"),
+    ("saop?tab=events&session_id=s-1", "headrace rtes events --session s-1"),
+    ("sap?tab=learning", ""),
+    ("sap?tab=learning&capability=c", "headrace sap learning c"),
+    ("asap?tab=conversations", ""),
+)
+"""What Copy offers as a command; nothing where no command shows the same."""
 
 
 def show(page: Page, demo: ToldDemo, path: str) -> None:
@@ -118,3 +141,31 @@ def test_the_copied_curl_command_gets_what_the_page_shows(
     assert program == "curl"
     assert httpx.get(url, timeout=60).status_code == 200
     assert httpx.URL(url).path in {httpx.URL(each).path for each in requests}
+
+
+def parse(command: str) -> None:
+    """Parse a copied command as `headrace` does.  Raises click.UsageError."""
+    program, *words = shlex.split(command)
+    assert program == "headrace"
+    current: click.Command | None = main
+    ctx = click.Context(main)
+    name = program
+    while isinstance(current, click.Group):
+        name, *words = words
+        current = current.get_command(ctx, name)
+    assert current is not None, command
+    current.make_context(name, words, parent=ctx)
+
+
+@pytest.mark.parametrize(("path", "expected"), [*COMMANDS, *((path, None) for path in COPIED)])
+def test_the_copied_command_is_one_that_headrace_takes(
+    path: str, expected: str | None, demo: ToldDemo, page: Page
+) -> None:
+    show(page, demo, path)
+    buttons = page.locator(".copy").get_by_role("button")
+    copied = {each.inner_text(): each.get_attribute("title") for each in buttons.all()}
+    assert copied.keys() >= {"link", "curl"}
+    if expected is not None:
+        assert copied.get("command", "") == expected
+    elif "command" in copied:
+        parse(copied["command"] or "")

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from streams.engine.records import TopicPartition
 from tests.console.browser import Watch
+from tests.console.demo import SESSION, ToldDemo
 from tests.console.test_pages import AXE
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_connections import serving
@@ -70,3 +71,24 @@ def test_the_hashes_of_a_run_are_computed_again(system: PanelSystem, page: Page)
     differing = {text.split()[1] for text in checks.all_inner_texts() if text.startswith("✖")}
     assert differing == {"replyHash", "outputHash"}
     watch.require_clean()
+
+
+def test_a_thing_leads_to_its_record_and_the_rest_of_its_trace(demo: ToldDemo, page: Page) -> None:
+    page.clock.set_fixed_time(demo.now / 1000)
+    trace = demo.find_words()["trace"]
+    others = {each["node"] for each in demo.ask(f"/v1/traces/{trace}")["items"]}
+    run = f"summit:run:audit-{SESSION}"
+    page.goto(f"{demo.url}/console/things/{quote(run, safe='')}?tab=related")
+    section = page.locator("section", has_text="The rest of its trace").last
+    expect(section.locator("li")).to_have_count(len(others - {run}))
+    page.get_by_role("link", name="Raw record").click()
+    page.wait_for_selector("main[data-page=record]")
+    expect(page.locator("[data-json]").first).to_contain_text(run.rpartition(":")[2])
+
+
+def test_what_the_tail_let_go_is_a_list_of_the_session(demo: ToldDemo, page: Page) -> None:
+    count = len(demo.ask(f"/v1/rtes/events?session_id={SESSION}&limit=1000")["items"])
+    page.goto(f"{demo.url}/console/saop?tab=events&session_id={SESSION}")
+    expect(page.locator("[data-row]").first).to_be_visible()
+    expect(page.locator(".count")).to_contain_text(f"{count} rows")
+    assert page.locator("[data-row][data-key='1']").count() == 1

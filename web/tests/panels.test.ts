@@ -15,7 +15,7 @@ test("a run says what it used of its budget", () => {
     listPanelFacts({ node: "", kind: "summit:run", details, verdicts: [] }).map(
       ({ label }) => label,
     ),
-  ).toEqual(["budget", "model", "tree", "evidence", "call"]);
+  ).toEqual(["budget", "provenance", "tree", "evidence", "call"]);
 });
 
 test("a conversation has its participants and what was said in each of its tasks", () => {

@@ -1,5 +1,6 @@
 import { api, queryOf, type Schemas } from "../api/client";
 import { AgentMap } from "../parts/agent_map";
+import { writeCommand } from "../parts/command";
 import { List, type ListSpec } from "../parts/list";
 import { Page } from "../parts/page";
 import { Tabs } from "../parts/tabs";
@@ -57,7 +58,7 @@ export default function Agents() {
       title="Agents"
       source={{
         path: `/v1/agents${writeQuery(routeParameters(query))}`,
-        command: "headrace agents",
+        command: writeCommand(SPEC.command, SPEC.filters, query),
       }}
     >
       <Tabs

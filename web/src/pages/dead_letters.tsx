@@ -3,6 +3,7 @@ import { useCallback, useMemo, useState } from "preact/hooks";
 import { api, queryOf, type Schemas } from "../api/client";
 import { useApi } from "../api/use_api";
 import { Bars } from "../parts/bars";
+import { writeCommand } from "../parts/command";
 import { DeadLetter } from "../parts/dead_letter";
 import { PositionLink } from "../parts/link";
 import { List, type ListSpec } from "../parts/list";
@@ -56,9 +57,9 @@ function makeSpec(chosen: Chosen, select: (position: string) => void, operator: 
       }),
     rowKey: ({ position }) => position,
     filters: [
-      { name: "topic", label: "topic" },
-      { name: "code", label: "code" },
-      { name: "state", label: "state", values: STATES },
+      { name: "topic", label: "topic", option: null },
+      { name: "code", label: "code", option: null },
+      { name: "state", label: "state", values: STATES, option: null },
     ],
     columns: [
       ...(operator ? [choice] : []),
@@ -101,7 +102,10 @@ export default function DeadLettersPage() {
     <Page
       name="dead-letters"
       title="Dead letters"
-      source={{ path: `/v1/dead-letters${writeQuery(filters)}`, command: "headrace dlq list" }}
+      source={{
+        path: `/v1/dead-letters${writeQuery(filters)}`,
+        command: writeCommand(spec.command, spec.filters, filters),
+      }}
     >
       {operator && <Redrive chosen={chosen} onSent={() => setSent((each) => each + 1)} />}
       <div class="beside">

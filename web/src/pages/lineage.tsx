@@ -3,8 +3,8 @@ import { api, type Problem, queryOf, type Schemas } from "../api/client";
 import { useLatestData } from "../api/latest";
 import { useApi } from "../api/use_api";
 import { type DrawnNode, foldGraph } from "../graph/fold";
-import { quote } from "../parts/copy";
-import { FilterBar } from "../parts/filters";
+import { writeCommand } from "../parts/command";
+import { ARGUMENT, FilterBar } from "../parts/filters";
 import { addressOf } from "../parts/find";
 import { Graph } from "../parts/graph";
 import { LineageAsOf } from "../parts/lineage_as_of";
@@ -26,14 +26,14 @@ const DRAWN = 2000;
 const EDGES = "10000";
 
 const FILTERS = [
-  { name: "node", label: "node" },
+  { name: "node", label: "node", option: ARGUMENT },
   {
     name: "direction",
     label: "direction",
     values: ["both", "ancestors", "descendants", "blast_radius"],
   },
   { name: "depth", label: "depth", values: ["1", "2", "3", "5", "10", "20"] },
-  { name: "as_of", label: "as of" },
+  { name: "as_of", label: "as of", option: null },
 ];
 
 const EDGE_COLUMNS: readonly Column<Edge>[] = [
@@ -63,12 +63,11 @@ export default function LineagePage() {
   );
   const shown = useLatestData(graph, writeQuery(present));
   const all = useLatestData(asOf === undefined ? graph : whole, `${writeQuery(present)} whole`);
-  const direction = words["direction"] ? ` --direction ${quote(words["direction"])}` : "";
   return (
     <Page
       name="lineage"
       title="Lineage"
-      source={{ path, command: `headrace lineage ${quote(node ?? "NODE")}${direction}` }}
+      source={{ path, command: writeCommand("headrace lineage", FILTERS, words) }}
       stale={isStale(graph)}
       asOf={graph.data && asOf}
     >

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { streamAddress } from "../api/stream";
-import { quote } from "../parts/copy";
+import { writeCommand } from "../parts/command";
 import { FilterBar } from "../parts/filters";
 import { Icon } from "../parts/icons";
 import { Page } from "../parts/page";
@@ -9,26 +9,19 @@ import { Empty, ErrorBox } from "../parts/states";
 import { TailList } from "../parts/tail_list";
 import { announce } from "../state/announce";
 import { noteAnswer } from "../state/ready";
-import { type Parameters, useUrl } from "../state/url";
+import { address, type Parameters, useUrl } from "../state/url";
 import { TailClient, type TailState } from "../tail/client";
-import { type Row, textOf } from "../tail/rows";
+import { EVENT_TYPES, type Row, textOf } from "../tail/rows";
 import { CAPACITY } from "../tail/tail";
 import "../style/live.css";
 
-const TYPES = [
-  "THOUGHT_STREAM",
-  "TOOL_LIFECYCLE_INVOKED",
-  "TOOL_LIFECYCLE_COMPLETED",
-  "TASK_TRANSITION",
-  "SANDBOX_PULSE",
-  "ESCALATION_RAISED",
-] as const;
-
 const FILTERS = [
-  { name: "session_id", label: "session" },
-  { name: "type", label: "type", values: TYPES },
-  { name: "task_id", label: "task" },
+  { name: "session_id", label: "session", option: "--session" },
+  { name: "type", label: "type", values: EVENT_TYPES },
+  { name: "task_id", label: "task", option: "--task" },
 ];
+
+const FROM = { name: "from", label: "from" };
 
 const WORDS: Record<TailState, string> = {
   live: "live",
@@ -70,15 +63,14 @@ export default function LivePage() {
   const [following, setFollowing] = useState(true);
   const start = { ...readStart(query), cursor: undefined };
   useEffect(() => noteAnswer(), []);
-  const command = [
-    "headrace tail rtes",
-    ...only(query["session_id"]).map((id) => `--session ${quote(id)}`),
-  ];
   return (
     <Page
       name="live"
       title="Live"
-      source={{ path: streamAddress(start), command: command.join(" ") }}
+      source={{
+        path: streamAddress(start),
+        command: writeCommand("headrace tail rtes", [...FILTERS, FROM], query),
+      }}
     >
       <FilterBar filters={FILTERS} problem={client.problem} />
       <Controls client={client} following={following} onFollow={setFollowing} />
@@ -95,6 +87,12 @@ export default function LivePage() {
       </div>
     </Page>
   );
+}
+
+/** The list of the events of a session; without one, that of sessions. */
+function listAddress({ session_id, type, task_id }: Parameters): string {
+  if (!session_id) return address(["saop"], { tab: "sessions" });
+  return address(["saop"], { tab: "events", session_id, type, task_id });
 }
 
 interface ControlsProps {
@@ -128,6 +126,12 @@ function Controls({ client, following, onFollow }: ControlsProps) {
       <span>kept {count(tail.keptCount)}</span>
       <span title={`The newest ${count(CAPACITY)} events are kept.`}>
         let go {count(tail.letGo)}
+        {tail.letGo > 0 && (
+          <>
+            {" "}
+            (<a href={listAddress(query)}>open as a list</a>)
+          </>
+        )}
       </span>
       <span class="muted">{count(Math.round(client.rate))}/s</span>
       <span class="space" />

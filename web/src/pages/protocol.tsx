@@ -16,7 +16,7 @@ export default function Protocol({ protocol }: { protocol: ProtocolName }) {
       {...(current && {
         source: {
           path: writeRoute(current.path, routeParameters(query)),
-          command: current.command,
+          command: current.command(query),
         },
       })}
     >

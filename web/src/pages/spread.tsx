@@ -1,5 +1,6 @@
 import { api } from "../api/client";
 import { useApi } from "../api/use_api";
+import { writeCommand } from "../parts/command";
 import { FilterBar } from "../parts/filters";
 import { Page } from "../parts/page";
 import { isStale, Loaded } from "../parts/states";
@@ -36,7 +37,7 @@ export default function SpreadPage() {
     <Page
       name="spread"
       title="Spread"
-      source={{ path, command: "headrace apc lineage" }}
+      source={{ path, command: writeCommand("headrace apc lineage", FILTERS, words) }}
       stale={isStale(teaching)}
     >
       <FilterBar filters={FILTERS} problem={teaching.problem} withText={false} />

@@ -4,9 +4,10 @@ import { useApi } from "../api/use_api";
 import { AsOf } from "../parts/as_of";
 import { CacheChain } from "../parts/cache_chain";
 import { State } from "../parts/chip";
+import { writeCommand } from "../parts/command";
 import { Compare } from "../parts/compare";
-import { quote } from "../parts/copy";
-import { Envelope } from "../parts/envelope";
+import { Envelope, firstRecord } from "../parts/envelope";
+import { ARGUMENT } from "../parts/filters";
 import { NodeLink } from "../parts/link";
 import { MachineTab } from "../parts/machine";
 import { OperatorActions } from "../parts/operator_actions";
@@ -21,9 +22,16 @@ import { Time } from "../parts/time";
 import { Timeline } from "../parts/timeline";
 import { Why } from "../parts/why";
 import { WhatIf } from "../protocols/apc_what_if";
-import { address, routeParameters, useUrl, writeQuery } from "../state/url";
+import { address, recordAddress, routeParameters, useUrl, writeQuery } from "../state/url";
 
 type Thing = Schemas["Thing"];
+
+/** What the address of a thing has, and its command takes. */
+const WORDS = [
+  { name: "node", label: "node", option: ARGUMENT },
+  { name: "session_id", label: "session", option: "--session" },
+  { name: "as_of", label: "as of", option: "--as-of" },
+];
 
 /** One thing of any protocol, by its lineage node. */
 export default function ThingPage({ node }: { node: string }) {
@@ -48,7 +56,10 @@ export default function ThingPage({ node }: { node: string }) {
       asOf={thing.data && asOf}
       stale={isStale(thing)}
       beside={shown.data && <State value={shown.data.state} />}
-      source={{ path: path + search, command: command(node, asOf) }}
+      source={{
+        path: path + search,
+        command: writeCommand("headrace show", WORDS, { ...query, node }),
+      }}
     >
       {asOf && thing.problem && !shown.data && (
         <AsOf kind={past.data?.kind ?? ""} steps={past.data?.steps ?? []} asOf={asOf} />
@@ -58,11 +69,6 @@ export default function ThingPage({ node }: { node: string }) {
       </Loaded>
     </Page>
   );
-}
-
-function command(node: string, asOf: string | undefined): string {
-  const show = `headrace show ${quote(node)}`;
-  return asOf ? `${show} --as-of ${quote(asOf)}` : show;
 }
 
 interface ContentProps {
@@ -107,7 +113,7 @@ function Content({ thing, steps, asOf }: ContentProps) {
             name: "related",
             label: "Related",
             count: thing.links.length,
-            render: () => <Related thing={thing} />,
+            render: () => <Related thing={thing} asOf={asOf} />,
           },
         ]}
       />
@@ -148,8 +154,15 @@ function Facts({ thing }: { thing: Thing }) {
         </span>
       )}
       <Lineage thing={thing} />
+      <RawRecord thing={thing} />
     </p>
   );
+}
+
+/** The record that began a thing. */
+function RawRecord({ thing }: { thing: Thing }) {
+  const record = firstRecord(thing);
+  return record ? <a href={recordAddress(record.position)}>Raw record</a> : null;
 }
 
 /** The lineage of a thing; what was refused has no edges, so that of its trace. */

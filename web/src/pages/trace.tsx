@@ -35,7 +35,10 @@ export default function TracePage() {
     <Page
       name="trace"
       title={`Trace ${id}`}
-      source={{ path, command: `headrace trace ${quote(id)}` }}
+      source={{
+        path,
+        command: `headrace trace ${quote(id)}${asOf ? ` --as-of ${quote(asOf)}` : ""}`,
+      }}
       stale={isStale(trace)}
       asOf={asOf}
       beside={<a href={address(["lineage"], { node: `trace:${id}` })}>Lineage</a>}

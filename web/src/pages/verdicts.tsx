@@ -2,6 +2,8 @@ import { api, queryOf, type Schemas } from "../api/client";
 import { useOverview } from "../api/overview";
 import { Bars } from "../parts/bars";
 import { Verdict } from "../parts/chip";
+import { writeCommand } from "../parts/command";
+import type { FilterOf } from "../parts/filters";
 import { NodeLink, PositionLink } from "../parts/link";
 import { List, type ListSpec } from "../parts/list";
 import { Page } from "../parts/page";
@@ -33,7 +35,7 @@ const SPEC: ListSpec<Row> = {
     { name: "principal", label: "principal" },
     { name: "from", label: "from" },
     { name: "to", label: "to" },
-  ],
+  ] satisfies FilterOf<"/v1/verdicts">[],
   columns: [
     { label: "time", cell: (row) => <Time at={row.at} /> },
     { label: "protocol", cell: (row) => row.protocol },
@@ -52,7 +54,10 @@ export default function Verdicts() {
     <Page
       name="verdicts"
       title="Refusals"
-      source={{ path: `/v1/verdicts${search}`, command: "headrace verdicts" }}
+      source={{
+        path: `/v1/verdicts${search}`,
+        command: writeCommand(SPEC.command, SPEC.filters, query),
+      }}
     >
       <div class="beside">
         <div>

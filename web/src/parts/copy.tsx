@@ -3,10 +3,10 @@ import { splitText } from "./escape";
 import { Icon } from "./icons";
 import { plain } from "./text";
 
-/** Where the data of a page comes from: the path of its route, and a command for the same. */
+/** Where the data of a page comes from: the path of its route, and a command for the same, if any. */
 export interface Source {
   path: string;
-  command: string;
+  command: string | undefined;
 }
 
 function escapeLetter(letter: string): string {
@@ -42,13 +42,14 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
 
 /** Copy the link, the `curl` command and the `headrace` command of what a page shows. */
 export function CopyMenu({ source }: { source: Source }) {
+  const { command } = source;
   return (
     <span class="copy">
       <Icon name="copy" />
       <span class="muted">Copy</span>
       <CopyButton label="link" text={() => location.href} />
       <CopyButton label="curl" text={() => `curl ${quote(location.origin + source.path)}`} />
-      <CopyButton label="command" text={() => source.command} />
+      {command !== undefined && <CopyButton label="command" text={() => command} />}
     </span>
   );
 }

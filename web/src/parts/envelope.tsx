@@ -9,12 +9,15 @@ import { Time } from "./time";
 
 type Thing = Schemas["Thing"];
 
-/** The raw record that began a thing, or the first that may be shown, and what the protocol's own route says of the thing. */
+/** The record that began a thing, or the first that may be shown. */
+export function firstRecord({ records }: Thing): Thing["records"][number] | undefined {
+  const shown = records.filter(({ position }) => isShownTopic(splitPosition(position).topic));
+  return shown.find((each) => each.role === "command") ?? shown[0];
+}
+
+/** The raw record of a thing, and what the protocol's own route says of the thing. */
 export function Envelope({ thing }: { thing: Thing }) {
-  const records = thing.records.filter(({ position }) =>
-    isShownTopic(splitPosition(position).topic),
-  );
-  const first = records.find((each) => each.role === "command") ?? records[0];
+  const first = firstRecord(thing);
   return (
     <>
       {first ? <RawRecord position={first.position} /> : <Empty>No record of it is shown.</Empty>}

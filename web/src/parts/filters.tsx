@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import type { Problem } from "../api/client";
+import type { Problem, QueryOf } from "../api/client";
+import type { paths } from "../api/schema";
 import { useUrl } from "../state/url";
 import { Icon } from "./icons";
 import { plain, Text } from "./text";
@@ -10,7 +11,20 @@ export interface Filter {
   label: string;
   /** The values to choose from; without them it is a text. */
   values?: readonly string[];
+  /** How the command takes it, where not by an option of its name; null: not at all. */
+  option?: string | null;
 }
+
+/** A filter whose name, and values if it has some, are those of a route. */
+export type FilterOf<P extends keyof paths> = {
+  [Name in keyof QueryOf<P> & string]: Filter & {
+    name: Name;
+    values?: readonly (NonNullable<QueryOf<P>[Name]> & string)[];
+  };
+}[keyof QueryOf<P> & string];
+
+/** A filter that the command takes as its argument, and needs. */
+export const ARGUMENT = "argument";
 
 interface Props {
   filters: readonly Filter[];

@@ -18,9 +18,9 @@ export interface ListPage<T> {
 export interface ListSpec<T> {
   tab: string;
   label: string;
-  /** The path of its route, and the command that prints the same. */
+  /** The path of its route, and the command that prints the same, if there is one. */
   path: string;
-  command: string;
+  command: string | null;
   /** What would be here, and how it comes here. */
   empty: ComponentChildren;
   load: (query: Record<string, string>, signal?: AbortSignal) => Promise<Answer<ListPage<T>>>;

@@ -12,13 +12,22 @@ const ADVICE: Record<string, string> = {
   token_missing: "Sign in with a token that has the role reader.",
   token_unknown: "The session has ended. Sign in again.",
   role_missing: "Ask an operator for a token with this role.",
+  node_ambiguous: "Choose the session: add session_id to the address.",
   node_unknown: "Look for another id with Ctrl K.",
   gateway_unreachable: "See whether the gateway runs: headrace doctor.",
 };
 
+/** What to do about an error whose code has no advice of its own. */
+function advise(status: number): string | undefined {
+  if (status === 400 || status === 422) return "Change or clear what it names.";
+  if (status === 404 || status === 410) return "Look for another id with Ctrl K.";
+  if (status === 503 || status === 504) return "The view is behind or is rebuilt: try again soon.";
+  return status >= 500 ? "The log of the gateway says more: headrace doctor." : undefined;
+}
+
 /** An error: its code, what it says, what to do. */
 export function ErrorBox({ problem, retry }: { problem: Problem; retry?: () => void }) {
-  const advice = ADVICE[problem.code];
+  const advice = ADVICE[problem.code] ?? advise(problem.status);
   return (
     <div class="error" role="alert" data-code={problem.code}>
       <p>

@@ -1,6 +1,7 @@
 const HIGHEST = 40;
 const FOLDED_HEIGHT = 26;
 const FOLD_MS = 3_600_000;
+const WIDEST = 160;
 
 /** The milliseconds between each time and the one before it; 0 for the first. */
 export function listGaps(times: readonly number[]): number[] {
@@ -17,4 +18,9 @@ export function gapHeight(ms: number): { height: number; isFolded: boolean } {
   if (ms <= 0) return { height: 0, isFolded: false };
   const height = (HIGHEST * Math.log10(1 + ms)) / Math.log10(1 + FOLD_MS);
   return { height: Math.round(height), isFolded: false };
+}
+
+/** The width of the bar of a gap, in pixels: its share of the longest one. */
+export function barWidth(ms: number, longest: number): number {
+  return longest <= 0 ? 0 : Math.max(2, Math.round((WIDEST * ms) / longest));
 }

@@ -7,10 +7,13 @@ import { PositionLink } from "./link";
 import { Empty } from "./states";
 import { Text } from "./text";
 import { Time } from "./time";
-import { gapHeight, listGaps } from "./time_axis";
+import { barWidth, gapHeight, listGaps } from "./time_axis";
 
 type Thing = Schemas["Thing"];
 type Step = Thing["steps"][number];
+
+/** How high a gap is that has room for its length, in pixels. */
+const LABELLED = 16;
 
 /** What happened to a thing, step by step, with its children and answers. */
 export function Timeline({ thing, asOf }: { thing: Thing; asOf: string | undefined }) {
@@ -20,6 +23,7 @@ export function Timeline({ thing, asOf }: { thing: Thing; asOf: string | undefin
     text === "" || JSON.stringify(step).toLowerCase().includes(text.toLowerCase());
   const steps = only ? thing.steps.filter(matches) : thing.steps;
   const gaps = listGaps(steps.map((each) => Date.parse(each.at)));
+  const longest = Math.max(...gaps.filter((each) => !gapHeight(each).isFolded));
   if (thing.steps.length === 0) return <Empty>Nothing has happened to it yet.</Empty>;
   return (
     <>
@@ -47,6 +51,7 @@ export function Timeline({ thing, asOf }: { thing: Thing; asOf: string | undefin
             key={step.n}
             step={step}
             gap={gaps[index] ?? 0}
+            longest={longest}
             faint={text !== "" && !matches(step)}
           />
         ))}
@@ -61,16 +66,24 @@ interface StepProps {
   step: Step;
   /** The milliseconds since the step before. */
   gap: number;
+  /** The longest of these that is not folded. */
+  longest: number;
   faint: boolean;
 }
 
-function TimelineStep({ step, gap, faint }: StepProps) {
+function TimelineStep({ step, gap, longest, faint }: StepProps) {
   const { height, isFolded } = gapHeight(gap);
   return (
     <li data-step={step.n} class={faint ? "faint" : undefined}>
       {height > 0 && (
         <span class="gap" style={{ height: `${height}px` }}>
           {isFolded && <span class="muted">⋯ {writeSpan(gap)}</span>}
+          {!isFolded && height >= LABELLED && (
+            <>
+              <span class="length" style={{ width: `${barWidth(gap, longest)}px` }} />
+              <span class="muted">{writeSpan(gap)}</span>
+            </>
+          )}
         </span>
       )}
       <div class="row">

@@ -1,5 +1,6 @@
 import { api, mapAnswer, queryOf, type Schemas } from "../api/client";
 import { State, Verdict } from "../parts/chip";
+import { ARGUMENT, type FilterOf } from "../parts/filters";
 import type { ListSpec } from "../parts/list";
 import { Text } from "../parts/text";
 import { address } from "../state/url";
@@ -42,6 +43,40 @@ const sessions = defineItems("/v1/apc/sessions", {
   ],
 });
 
+const TYPES = [
+  "TASK_IR",
+  "IDEA",
+  "CLAIM",
+  "ARTIFACT",
+  "SIGNAL",
+  "EVAL",
+  "TRANSFER",
+  "ARBITRATION",
+  "DECISION",
+  "RETRACTION",
+  "ACK",
+  "NACK",
+  "ERROR",
+  "HEARTBEAT",
+] as const;
+const STATES = [
+  "DRAFT",
+  "NORMALIZED",
+  "SCHEMA_VALIDATED",
+  "POLICY_VALIDATED",
+  "ROUTED",
+  "DELIVERED",
+  "APPLIED",
+  "VERIFIED",
+  "PROMOTED",
+  "SUPERSEDED",
+  "ARCHIVED",
+  "REJECTED_SCHEMA",
+  "REJECTED_POLICY",
+  "EXPIRED",
+  "RETRACTED",
+] as const;
+
 const packets: ListSpec<Packet> = {
   tab: "packets",
   label: "Packets",
@@ -60,17 +95,13 @@ const packets: ListSpec<Packet> = {
   rowKey: (row) => row.position || row.packet_id,
   filters: [
     { name: "session_id", label: "session" },
-    { name: "verdict", label: "verdict", values: ["accepted", "rejected", "duplicate"] },
-    {
-      name: "packet_type",
-      label: "type",
-      values: ["IDEA", "CLAIM", "TRANSFER", "ACK", "EVAL", "DIRECTIVE", "RETRACTION"],
-    },
-    { name: "state", label: "state" },
-    { name: "sender", label: "sender" },
+    { name: "verdict", label: "verdict", values: ["accepted", "rejected"], option: null },
+    { name: "packet_type", label: "type", values: TYPES },
+    { name: "state", label: "state", values: STATES, option: null },
+    { name: "sender", label: "sender", option: null },
     { name: "run_id", label: "run" },
     { name: "trace_id", label: "trace" },
-  ],
+  ] satisfies FilterOf<"/v1/apc/packets">[],
   columns: [
     timeColumn("time", (row) => row.created_at),
     nodeColumn("packet", (row) => ({
@@ -111,7 +142,7 @@ const coordination: ListSpec<Transition> = {
     return mapAnswer(answer, (data) => ({ items: listTransitions(data), next: null }));
   },
   rowKey: (row) => String(row.n),
-  filters: [{ name: "session_id", label: "session" }],
+  filters: [{ name: "session_id", label: "session", option: ARGUMENT }],
   columns: [
     timeColumn("time", (row) => row.at),
     textColumn("machine", (row) => row.machine),

@@ -2,6 +2,7 @@ import type { Schemas } from "../api/client";
 import { NodeLink } from "../parts/link";
 import { Text } from "../parts/text";
 import { Time } from "../parts/time";
+import { address } from "../state/url";
 import {
   Check,
   type Describe,
@@ -83,12 +84,22 @@ function describeTransfer(transfer: NonNullable<Packet["transfer"]>): PanelFact 
   );
 }
 
+/** The packets of a run. */
+function RunLink({ run }: { run: string }) {
+  return (
+    <a href={address(["apc"], { tab: "packets", run_id: run })}>
+      <Text value={run} code />
+    </a>
+  );
+}
+
 export const describePacket: Describe = (details, thing) => {
-  const { acks, transfer, verification, gates, generation } = details as Packet;
+  const { acks, transfer, verification, gates, generation, run_id } = details as Packet;
   const throttle = findFigures<Throttle>(thing, "throttle");
   const reached = gates ?? findFigures<Gates>(thing, "gates");
   const by = verification?.by ? ` by ${verification.by}` : "";
   return [
+    run_id ? fact("run", <RunLink run={run_id} />) : null,
     describeAcks(acks),
     transfer ? describeTransfer(transfer) : null,
     throttle ? describeThrottle(throttle) : null,

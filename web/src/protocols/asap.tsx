@@ -1,4 +1,5 @@
 import { api, mapAnswer, queryOf, type Schemas } from "../api/client";
+import type { FilterOf } from "../parts/filters";
 import type { ListSpec } from "../parts/list";
 import { countColumn, nodeColumn, nodePart, stateColumn, textColumn, timeColumn } from "./cells";
 import { defineItems, defineList, type ProtocolList } from "./define";
@@ -35,11 +36,11 @@ const tasks: ListSpec<Task> = {
         "rejected",
       ],
     },
-    { name: "conversation_id", label: "conversation" },
+    { name: "conversation_id", label: "conversation", option: "--conversation" },
     { name: "requester", label: "requester" },
     { name: "worker", label: "worker" },
-    { name: "skill_id", label: "skill" },
-  ],
+    { name: "skill_id", label: "skill", option: "--skill" },
+  ] satisfies FilterOf<"/v1/asap/tasks">[],
   columns: [
     timeColumn("created", (row) => row.task.created_at),
     nodeColumn("task", (row) => ({
@@ -80,6 +81,7 @@ const agents: ListSpec<Agent> = {
 };
 
 const conversations = defineItems("/v1/asap/conversations", {
+  command: null,
   empty: "No task was requested yet. `headrace send asap.envelopes FILE` sends a request.",
   rowKey: (row) => row.id,
   filters: [],

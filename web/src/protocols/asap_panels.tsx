@@ -23,10 +23,9 @@ export const describeAsapTask: Describe = (details) => {
     textFact("worker", task.worker),
     progress ? textFact("progress", JSON.stringify(progress)) : null,
     task.input_request ? textFact("input asked for", JSON.stringify(task.input_request)) : null,
-    fact(
-      "snapshots",
-      task.snapshot_version === null ? "none" : `up to version ${task.snapshot_version}`,
-    ),
+    task.snapshot_version === null
+      ? fact("snapshots", "none")
+      : presentFact("snapshots", <Snapshots task={task.task.id} />),
     textFact("error", task.error_code),
     presentFact("messages", <Messages task={task.task.id} />),
     presentFact("artifacts", <Artifacts task={task.task.id} />),
@@ -84,6 +83,28 @@ function Messages({ task }: { task: string }) {
           </ul>
         )
       }
+    </Loaded>
+  );
+}
+
+/** The states of a task that its worker has stored. */
+function Snapshots({ task }: { task: string }) {
+  const snapshots = useApi(`snapshots ${task}`, (signal) =>
+    api.GET("/v1/asap/tasks/{id}/snapshots", { params: { path: { id: task } }, signal }),
+  );
+  return (
+    <Loaded query={snapshots}>
+      {(data) => (
+        <ul class="lines">
+          {data.snapshots.map((each) => (
+            <li key={each.version}>
+              <Time at={each.created_at} /> version {each.version}
+              {each.checkpoint && ", a checkpoint"}
+              {each.restored_from !== null && `, restored from version ${each.restored_from}`}
+            </li>
+          ))}
+        </ul>
+      )}
     </Loaded>
   );
 }

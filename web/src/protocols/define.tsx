@@ -1,6 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { type Answer, api, queryOf } from "../api/client";
+import { writeCommand } from "../parts/command";
+import type { FilterOf } from "../parts/filters";
 import { List, type ListPage, type ListSpec } from "../parts/list";
+import type { Parameters } from "../state/url";
 import type { Items, ListPath } from "./items";
 
 /** A list of a protocol, whatever its rows are. */
@@ -8,13 +11,15 @@ export interface ProtocolList {
   tab: string;
   label: string;
   path: string;
-  command: string;
+  /** Write the command that prints the same rows, if there is one. */
+  command: (query: Parameters) => string | undefined;
   render: () => ComponentChildren;
 }
 
 /** Make a tab of a list that is written as data. */
 export function defineList<T>(spec: ListSpec<T>): ProtocolList {
-  const { tab, label, path, command } = spec;
+  const { tab, label, path, filters } = spec;
+  const command = (query: Parameters) => writeCommand(spec.command, filters, query);
   return { tab, label, path, command, render: () => <List spec={spec} key={tab} /> };
 }
 
@@ -26,16 +31,19 @@ type Get = (
 /** Make a tab of a route whose answer is `items` and `next`: the name of the tab is its last word. */
 export function defineItems<P extends ListPath>(
   path: P,
-  spec: Pick<ListSpec<Items<P>>, "empty" | "rowKey" | "filters" | "columns">,
+  spec: Pick<ListSpec<Items<P>>, "empty" | "rowKey" | "columns"> & {
+    filters: readonly FilterOf<P>[];
+    command?: null;
+  },
 ): ProtocolList {
   const [protocol = "", tab = ""] = path.split("/").slice(2);
   const get = api.GET as unknown as Get;
   return defineList({
+    command: `headrace ${protocol} ${tab}`,
     ...spec,
     tab,
     label: tab.slice(0, 1).toUpperCase() + tab.slice(1),
     path,
-    command: `headrace ${protocol} ${tab}`,
     load: (query, signal) =>
       get(path, { params: { query: queryOf<P>(query) }, ...(signal && { signal }) }) as Promise<
         Answer<ListPage<Items<P>>>

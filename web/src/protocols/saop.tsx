@@ -1,5 +1,10 @@
+import { api, queryOf } from "../api/client";
+import type { RtesRecord } from "../api/stream";
+import type { FilterOf } from "../parts/filters";
+import type { ListSpec } from "../parts/list";
 import { Text } from "../parts/text";
 import { address } from "../state/url";
+import { EVENT_TYPES } from "../tail/rows";
 import {
   column,
   countColumn,
@@ -10,7 +15,10 @@ import {
   timeColumn,
   writeCounts,
 } from "./cells";
-import { defineItems, type ProtocolList } from "./define";
+import { defineItems, defineList, type ProtocolList } from "./define";
+
+const SESSION = { name: "session_id", label: "session", option: "--session" } as const;
+const TASK = { name: "task_id", label: "task", option: "--task" } as const;
 
 const sum = (by: Readonly<Record<string, number>>): number =>
   Object.values(by).reduce((all, each) => all + each, 0);
@@ -18,7 +26,7 @@ const sum = (by: Readonly<Record<string, number>>): number =>
 const sessions = defineItems("/v1/saop/sessions", {
   empty: "No agent has sent an event yet. `headrace send rtes.raw FILE` sends some.",
   rowKey: (row) => row.session_id,
-  filters: [{ name: "session_id", label: "session" }],
+  filters: [SESSION],
   columns: [
     nodeColumn("session", (row) => ({
       node: `saop:session:${row.session_id}`,
@@ -38,7 +46,7 @@ const tasks = defineItems("/v1/saop/tasks", {
   empty: "No task has moved yet: each TASK_TRANSITION event moves one.",
   rowKey: (row) => `${row.session_id} ${row.task_id}`,
   filters: [
-    { name: "session_id", label: "session" },
+    SESSION,
     { name: "state", label: "state" },
     { name: "origin", label: "origin", values: ["apc", "sap", "asap", "summit", "otel"] },
   ],
@@ -67,11 +75,12 @@ const escalations = defineItems("/v1/saop/escalations", {
   rowKey: (row) => row.escalation_id,
   filters: [
     { name: "detector", label: "detector", values: ["confidence", "repetition", "failures"] },
-    { name: "task_id", label: "task" },
-    { name: "session_id", label: "session" },
+    TASK,
+    SESSION,
     {
       name: "agent_id",
       label: "agent",
+      option: "--agent",
       values: ["researcher", "architect", "developer", "reviewer"],
     },
   ],
@@ -90,4 +99,43 @@ const escalations = defineItems("/v1/saop/escalations", {
   ],
 });
 
-export const SAOP: readonly ProtocolList[] = [sessions, tasks, escalations];
+const NOTHING = { items: [], next: null };
+
+/** The events of one session, the oldest first. */
+const events: ListSpec<RtesRecord> = {
+  tab: "events",
+  label: "Events",
+  path: "/v1/rtes/events",
+  command: "headrace rtes events",
+  empty: "Name a session: its events are listed by sequence.",
+  load: async ({ session_id, ...query }, signal) => {
+    if (session_id === undefined) return { data: NOTHING, response: new Response() };
+    return await api.GET("/v1/rtes/events", {
+      params: { query: { ...queryOf<"/v1/rtes/events">(query), session_id } },
+      ...(signal && { signal }),
+    });
+  },
+  rowKey: (row) => String(row.sequence),
+  filters: [
+    SESSION,
+    { name: "type", label: "type", values: EVENT_TYPES },
+    TASK,
+  ] satisfies FilterOf<"/v1/rtes/events">[],
+  columns: [
+    timeColumn("time", (row) => row.recorded_at),
+    countColumn("sequence", (row) => row.sequence),
+    textColumn("type", (row) => row.payload.type),
+    textColumn("task", (row) => row.task_id),
+    textColumn("event", (row) => writeEvent(row.payload), true),
+    textColumn("origin", (row) => row.origin),
+    textColumn("flags", (row) => row.flags.join(", ").replaceAll("_", " ")),
+    positionColumn("command", (row) => row.cause),
+  ],
+};
+
+/** Write an event without the names that stand in columns of their own. */
+function writeEvent({ type: _type, ...members }: RtesRecord["payload"]): string {
+  return JSON.stringify(members);
+}
+
+export const SAOP: readonly ProtocolList[] = [sessions, tasks, defineList(events), escalations];

@@ -1,4 +1,5 @@
 import type { Schemas } from "../api/client";
+import { ARGUMENT } from "../parts/filters";
 import { writeSpan } from "../state/clock";
 import {
   column,
@@ -16,8 +17,10 @@ import type { Items } from "./items";
 type Cached = Items<"/v1/sap/cache">;
 type Learning = Schemas["SapLearnings"]["items"][number];
 
-const CAPABILITY = { name: "capability", label: "capability" };
-const TERRITORY = { name: "territory", label: "territory" };
+const CAPABILITY = { name: "capability", label: "capability" } as const;
+const TERRITORY = { name: "territory", label: "territory" } as const;
+/** The capability where the command needs it. */
+const OF_CAPABILITY = { ...CAPABILITY, option: ARGUMENT } as const;
 
 interface OfTerritory {
   capability: string | null;
@@ -33,7 +36,7 @@ const KIND_COLUMNS = [
 const learning = defineItems("/v1/sap/learning", {
   empty: "No task has ended yet: what its outcome teaches would be here.",
   rowKey: playbookNode,
-  filters: [CAPABILITY, TERRITORY],
+  filters: [OF_CAPABILITY, TERRITORY],
   columns: [
     ...KIND_COLUMNS,
     {
@@ -86,7 +89,10 @@ const cacheNode = ({ cacheKey, version }: Cached): string =>
 const cache = defineItems("/v1/sap/cache", {
   empty: "Nothing is cached yet: the answer to a task that passes its constitution would be here.",
   rowKey: (row) => row.cacheKey,
-  filters: [CAPABILITY, TERRITORY],
+  filters: [
+    { ...CAPABILITY, option: null },
+    { ...TERRITORY, option: null },
+  ],
   columns: [
     nodeColumn("key", (row) => ({ node: cacheNode(row), label: row.cacheKey }), true),
     countColumn("version", (row) => row.version),
@@ -102,7 +108,7 @@ const cache = defineItems("/v1/sap/cache", {
 const heuristics = defineItems("/v1/sap/heuristics", {
   empty: "No heuristics were derived yet: they come of the outcomes of tasks.",
   rowKey: (row) => `${row.capability} ${row.version}`,
-  filters: [CAPABILITY],
+  filters: [OF_CAPABILITY],
   columns: [
     nodeColumn("heuristics", (row) => ({
       node: `sap:heuristics:${row.capability}/${row.version}`,

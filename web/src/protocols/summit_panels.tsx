@@ -5,8 +5,9 @@ import { State } from "../parts/chip";
 import { NodeLink, PositionLink } from "../parts/link";
 import { Loaded } from "../parts/states";
 import { Text } from "../parts/text";
+import { Time } from "../parts/time";
 import { nodePart, writeDollars } from "./cells";
-import { Check, type Describe, fact, presentFact, textFact } from "./panel_fact";
+import { Check, type Describe, fact, presentFact } from "./panel_fact";
 
 const MOST_RUNS = 100;
 const MOST_DEPTH = 8;
@@ -26,7 +27,7 @@ export const describeRun: Describe = (details) => {
           <Budget unit="seconds" used={seconds} allowed={budget.seconds} />
         </>,
       ),
-    textFact("model", provenance?.model),
+    provenance && fact("provenance", <Provenance provenance={provenance} />),
     verification && fact("verification", <Checks checks={verification.checks} />),
     run.parentRunId
       ? fact("part of", <NodeLink node={`summit:run:${nodePart(run.parentRunId)}`} />)
@@ -46,6 +47,29 @@ function Checks({ checks }: { checks: readonly { name: string; passed: boolean }
     <>
       {checks.map(({ name, passed }) => (
         <Check key={name} name={name} holds={passed} />
+      ))}
+    </>
+  );
+}
+
+/** What an agent says of how its result was made. */
+function Provenance({ provenance }: { provenance: Schemas["headrace.summit.Provenance"] }) {
+  const { model, timestamp, ...more } = provenance;
+  return (
+    <>
+      model <Text value={model} code />
+      {timestamp !== "" && (
+        <>
+          , <Time at={timestamp} />
+        </>
+      )}
+      {Object.entries(more).map(([name, value]) => (
+        <div key={name}>
+          <span class="muted">
+            <Text value={name} code />
+          </span>{" "}
+          <Text value={typeof value === "string" ? value : JSON.stringify(value)} code />
+        </div>
       ))}
     </>
   );

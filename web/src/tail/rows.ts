@@ -1,5 +1,14 @@
 import type { RtesRecord } from "../api/stream";
 
+export const EVENT_TYPES = [
+  "THOUGHT_STREAM",
+  "TOOL_LIFECYCLE_INVOKED",
+  "TOOL_LIFECYCLE_COMPLETED",
+  "TASK_TRANSITION",
+  "SANDBOX_PULSE",
+  "ESCALATION_RAISED",
+] as const;
+
 interface Base {
   key: string;
   session: string;
