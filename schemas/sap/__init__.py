@@ -3,6 +3,7 @@
 from schemas.sap.cache_key import CacheKey, cache_key, essence
 from schemas.sap.constants import parse_seconds, protocol_time
 from schemas.sap.envelope import Judged, envelope_hash, judge
+from schemas.sap.evidence_words import map_evidence
 from schemas.sap.facts import (
     EffectiveCache,
     effective_cache,
@@ -68,6 +69,7 @@ __all__ = [
     "essence",
     "http_status",
     "judge",
+    "map_evidence",
     "nack_code",
     "parse_seconds",
     "protocol_time",

@@ -12,7 +12,7 @@ from schemas.objects import JsonObject
 from schemas.problems import Problem, ShapeError, pointer
 from schemas.sap import rules
 from schemas.sap.check import UNPARSABLE, Path
-from schemas.sap.models import ENVELOPES
+from schemas.sap.models import envelope_shape
 from schemas.sap.shapes import Kind, ListOf, Number, Numbers, Open, Shape
 from schemas.sap.validate import problems_of
 
@@ -33,9 +33,13 @@ class Judged(NamedTuple):
     sha256: str | None
 
 
-def judge(kind: str, value: dict[str, Any]) -> Judged:
-    """Read and validate an Avro value, as sent by anyone.  kind: `task`, `result` or `signal`."""
-    shape = ENVELOPES[kind]
+def judge(kind: str, value: dict[str, Any], *, strict: bool = False) -> Judged:
+    """Read and validate an Avro value, as sent by anyone.
+
+    kind: `task`, `result` or `signal`.  strict: the evidence of a result has only the service's
+    own words.
+    """
+    shape = envelope_shape(kind, strict=strict)
     raw = raw_json(shape, value)
     problems = problems_of(shape, raw.json, raw.problems)
     if not raw.problems:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from schemas.canonical import canonical_json, sha256_hex
 from schemas.sap import constants, rules
+from schemas.sap.evidence_words import evidence_warnings
 from schemas.sap.models import SapCheck, SapContract, SapViolation
 from schemas.sap.shapes import ListOf, Member, Shape, shape_of, without_nulls
 
@@ -56,7 +57,7 @@ def result_warnings(result: dict[str, Any]) -> list[str]:
     }.get(result["status"])
     if without is not None and not result.get("nextActions"):
         warnings.append(without.code)
-    return warnings
+    return [*warnings, *evidence_warnings(result["constitutionalEvidence"])]
 
 
 _RECORD = Shape(

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar
 from schemas.objects import JsonObject, WireObject
 from schemas.problems import Problem
 from schemas.sap import constants, rules
+from schemas.sap.evidence_words import own_words_shape
 from schemas.sap.shapes import (
     AGENT_ID,
     CAPABILITY,
@@ -29,6 +30,7 @@ from schemas.sap.shapes import (
     VERSION,
     Number,
     OfSignal,
+    Shape,
     Text,
     Word,
     shape_of,
@@ -43,6 +45,7 @@ Version = Annotated[str, VERSION]
 Prose = Annotated[str, Text(4000)]
 Sentence = Annotated[str, Text(4000, blank=False)]
 Item = Annotated[str, Text(blank=False)]
+EvidenceWord = Annotated[str, Text(64, blank=False)]
 
 
 @dataclass(kw_only=True)
@@ -188,7 +191,7 @@ class SapCheck(SapObject):
     """What was found for one principle, or by one check."""
 
     principle: str
-    status: Annotated[str, Word(constants.CHECK_STATUSES)]
+    status: EvidenceWord
     notes: Prose | None = None
 
 
@@ -197,7 +200,7 @@ class SapViolation(SapObject):
     """An issue that was found."""
 
     principle: str
-    severity: Annotated[str, Word(constants.SEVERITIES)]
+    severity: EvidenceWord
     evidence: Prose | None = None
 
 
@@ -275,6 +278,13 @@ class SapSignal(Envelope):
 ENVELOPES = {model.KIND: shape_of(model) for model in (SapTask, SapResult, SapSignal)}
 SHAPES = {record: s for shape in ENVELOPES.values() for record, s in shapes_in(shape).items()}
 """Every object of SAP, by its record."""
+STRICT_RESULT = own_words_shape(ENVELOPES["result"])
+"""A result whose evidence has only the service's own words."""
+
+
+def envelope_shape(kind: str, *, strict: bool = False) -> Shape:
+    """Return the shape of an envelope.  strict: of a result, only the service's own words."""
+    return STRICT_RESULT if strict and kind == SapResult.KIND else ENVELOPES[kind]
 
 
 def validate_task(value: object) -> list[Problem]:
@@ -282,9 +292,9 @@ def validate_task(value: object) -> list[Problem]:
     return problems_of(ENVELOPES["task"], value)
 
 
-def validate_result(value: object) -> list[Problem]:
-    """Return the same for a result."""
-    return problems_of(ENVELOPES["result"], value)
+def validate_result(value: object, *, strict: bool = False) -> list[Problem]:
+    """Return the same for a result.  strict: its evidence has only the service's own words."""
+    return problems_of(envelope_shape("result", strict=strict), value)
 
 
 def validate_signal(value: object) -> list[Problem]:

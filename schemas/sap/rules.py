@@ -133,6 +133,12 @@ ESCALATED_WITHOUT_NEXT_ACTIONS = _warning(
 PARTIAL_WITHOUT_NEXT_ACTIONS = _warning(
     "partial_without_next_actions", "PARTIAL without nextActions"
 )
+STATUS_UNMAPPED = _warning(
+    "status_unmapped", "the status of a check is no known word, and is taken as UNCHECKED"
+)
+SEVERITY_UNMAPPED = _warning(
+    "severity_unmapped", "the severity of a violation is no known word, and the policy says which"
+)
 PAYLOAD_SECRET_SUSPECTED = _warning(
     "payload_secret_suspected", "the payload has what looks like a secret, and the policy allows it"
 )

@@ -21,7 +21,7 @@ from streams.settings.values import Declaration
 
 SECTIONS = (
     "apc.decay", "apc.gates", "apc.phases", "apc.proof", "apc.transfer", "apc.verification", "apc",
-    "saop.confidence", "saop", "rtes", "sap", "asap", "summit", "otel",
+    "saop.confidence", "saop", "rtes", "sap.evidence", "sap", "asap", "summit", "otel",
 )  # fmt: skip
 """The sections whose names begin variables, a section of another before it."""
 

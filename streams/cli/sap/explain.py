@@ -111,7 +111,7 @@ def _explain_in_memory(
     with run_in_memory(outputs, settings, now) as (log, view):
         values = values_from(log, PATIENCE_S)
         explanations = [
-            explain(view, name, values, constitution)
+            explain(view, name, values, settings.as_work())
             for name in dict.fromkeys(map(task_key, names))
         ]
     for other in explanations[1:]:  # the result belongs to another task

@@ -11,7 +11,7 @@ from __future__ import annotations
 import orjson
 
 from schemas import sap, to_json
-from schemas.sap.rules import PAYLOAD_SECRET
+from schemas.sap.rules import BAD_ENUM, PAYLOAD_SECRET
 from streams.engine.processor import Message
 from streams.protocols.sap.payload_secrets import find_secret
 from streams.protocols.sap.processor.commands import Command
@@ -82,7 +82,10 @@ def ack(fact: Fact, message: Message | None, context: CheckContext) -> Problems:
 
 
 def _check_command(fact: Fact, message: Message, context: CheckContext) -> Problems:
-    value, command, record = fact.value or {}, Command(message), message.record
+    value, record = fact.value or {}, message.record
+    # Earlier releases refused all words of evidence but their own, and their facts stay.
+    own_words = context.settings["SAP_EVIDENCE_WORDS"] == "strict"
+    command = Command(message, strict=own_words or value["rule"] == BAD_ENUM.code)
     expected = {
         "at": command.at,
         "subject": command.subject,

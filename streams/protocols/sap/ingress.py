@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas import Problem, validate
+from schemas.sap import validate_result
 from schemas.sap.rules import FORBIDDEN
 from streams.access.sender import own_name
 from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_unchanged
@@ -33,9 +34,14 @@ def _task_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
     return [] if secret is None else [secret]
 
 
+def _result_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
+    strict = SapSettings.of(settings).sap_evidence_words == "strict"
+    return validate_result(value, strict=strict)
+
+
 TASK, RESULT, SIGNAL = KINDS = (
     _kind("task")._replace(problems=_task_problems),
-    _kind("result"),
+    _kind("result")._replace(problems=_result_problems),
     _kind("signal"),
 )
 EDGES = (

@@ -21,7 +21,6 @@ from streams.api.route import (
 )
 from streams.log.records import PATIENCE_S
 from streams.protocols.sap import as_of
-from streams.protocols.sap.constitution import constitution_of
 from streams.protocols.sap.queries import cache_list, explain, knowledge, task_list, tasks
 from streams.protocols.sap.queries.rows import end_key
 from streams.protocols.sap.settings import SapSettings
@@ -63,9 +62,8 @@ def _produce(
 
 def _explain(call: Call) -> Any:
     assert call.log is not None, "only a process with a log answers this"
-    constitution = constitution_of(call.settings.as_work())
     values = explain.values_from(call.log, PATIENCE_S)
-    return explain.explain(call.view, call.ids["taskId"], values, constitution)
+    return explain.explain(call.view, call.ids["taskId"], values, call.settings.as_work())
 
 
 def _get_playbook(call: Call) -> Any:

@@ -11,6 +11,9 @@ from streams.settings.service import ServiceSettings, number, setting
 PAST_DEADLINE = ("ignore", "timeout")
 LEARNING = ("apply", "observe")
 PAYLOAD_SECRETS = ("warn", "refuse")
+EVIDENCE_WORDS = ("map", "strict")
+SEVERITIES = ("low", "medium", "high", "critical")
+"""Those of the schemas, which the command line does not load for its settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,23 @@ class SapSettings(ServiceSettings):
         choices=PAYLOAD_SECRETS,
         work=True,
         rules=("payload_secret", "payload_secret_suspected"),
+    )
+    sap_evidence_words: str = setting(
+        "SAP_EVIDENCE_WORDS",
+        "map",
+        "words for the status of a check and the severity of a violation: any, read by the tables "
+        "of the guide, or only the service's own",
+        choices=EVIDENCE_WORDS,
+        work=True,
+        rules=("bad_enum", "status_unmapped", "severity_unmapped"),
+    )
+    sap_evidence_unknown_severity: str = setting(
+        "SAP_EVIDENCE_UNKNOWN_SEVERITY",
+        "high",
+        "severity of a violation whose word for it is not known",
+        choices=SEVERITIES,
+        work=True,
+        rules=("alignment_refused", "alignment_escalated"),
     )
     sap_past_deadline: str = setting(
         "SAP_PAST_DEADLINE",

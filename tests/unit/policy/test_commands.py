@@ -56,7 +56,11 @@ def test_diff_exits_with_1_where_policies_differ(
     monkeypatch.setenv("HEADRACE_POLICY", path)
     assert json.loads(run("diff", "bootstrap", path, "--json")) == {"items": []}
     rows = json.loads(run("diff", "compatible", "default", "--json", code=1))["items"]
-    assert [row["path"] for row in rows] == ["apc.proof.claim", "sap.payload_secrets"]
+    assert [row["path"] for row in rows] == [
+        "apc.proof.claim",
+        "sap.evidence.words",
+        "sap.payload_secrets",
+    ]
 
 
 def test_show_has_what_the_environment_says(

@@ -209,5 +209,10 @@ def test_the_compatible_policy_has_what_the_first_release_decided_by() -> None:
     assert {change.path: change.after for change in changes} == {
         "apc.proof.claim": "warn",
         "sap.payload_secrets": "warn",
+        "sap.evidence.words": "strict",
     }
-    assert load(COMPATIBLE).fields.keys() == {"apc_proof_claim", "sap_payload_secrets"}
+    assert load(COMPATIBLE).fields.keys() == {
+        "apc_proof_claim",
+        "sap_payload_secrets",
+        "sap_evidence_words",
+    }

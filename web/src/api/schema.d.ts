@@ -9316,8 +9316,7 @@ export interface components {
         /** SapCheck */
         "sap.result.SapCheck": {
             principle: string;
-            /** @enum {string} */
-            status: "PASS" | "FAIL" | "UNCHECKED";
+            status: string;
             notes?: string | null;
         };
         /** SapError */
@@ -9347,8 +9346,7 @@ export interface components {
         /** SapViolation */
         "sap.result.SapViolation": {
             principle: string;
-            /** @enum {string} */
-            severity: "low" | "medium" | "high" | "critical";
+            severity: string;
             evidence?: string | null;
         };
         /** SapSignal */

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from schemas.sap import map_evidence
 from schemas.sap.constants import SEVERITIES
 from schemas.sap.shapes import MAX_ITEMS
 from streams.protocols.sap.constitution import Constitution, Evaluation, combine, evaluate
@@ -63,8 +64,12 @@ def of_task(task: TaskAggregate) -> AlignmentResult:
 
 
 def of_result(task: TaskAggregate, result: Json) -> AlignmentResult:
-    evaluation = _evaluate_result(task.json, result, task.policy, task.ctx.constitution)
-    return _combined(evaluation, result["constitutionalEvidence"], task)
+    """Evaluate a result, with what the agent reports in the service's own words."""
+    unknown_severity = task.ctx.setting("EVIDENCE_UNKNOWN_SEVERITY")
+    evidence = map_evidence(result["constitutionalEvidence"], unknown_severity)
+    mapped = {**result, "constitutionalEvidence": evidence}
+    evaluation = _evaluate_result(task.json, mapped, task.policy, task.ctx.constitution)
+    return _combined(evaluation, evidence, task)
 
 
 def _evaluate_result(

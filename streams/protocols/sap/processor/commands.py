@@ -40,13 +40,14 @@ class Command:
 
     value: Avro.  json: its JSON form without nulls.  problems: the first one decides.
     sha256: the canonical hash, None if there is no canonical JSON.
+    strict: the evidence of a result has only the service's own words.
     """
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, *, strict: bool = False) -> None:
         self.message = message
         self.kind = _KINDS[message.topic]
         self.value: AvroValue = message.value
-        envelope = sap.judge(self.kind, message.value)
+        envelope = sap.judge(self.kind, message.value, strict=strict)
         self.json: Json = envelope.json
         self.problems: list[Problem] = envelope.problems
         self.sha256: str | None = envelope.sha256

@@ -46,7 +46,7 @@ class SapProcessor:
     declaration = SAP_PROCESSOR
 
     def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
-        inputs = [_read(message) for message in batch]
+        inputs = [_read(message, ctx) for message in batch]
         _load(inputs, ctx)
         for item in inputs:
             if isinstance(item, Command):
@@ -64,7 +64,7 @@ class SapProcessor:
         if message.topic is SAP_VERDICTS:
             _apply_briefly(message, f"its outcome {too_much}", ctx)
             return
-        command = Command(message)
+        command = _command(message, ctx)
         if message.topic is SAP_TASKS and _is_decided_without_copy(command, ctx):
             return
         reason = f"The envelope {too_much}."
@@ -77,8 +77,12 @@ class SapProcessor:
         return value
 
 
-def _read(message: Message) -> Command | Message:
-    return message if message.topic is SAP_VERDICTS else Command(message)
+def _read(message: Message, ctx: ProcessorContext) -> Command | Message:
+    return message if message.topic is SAP_VERDICTS else _command(message, ctx)
+
+
+def _command(message: Message, ctx: ProcessorContext) -> Command:
+    return Command(message, strict=ctx.settings["SAP_EVIDENCE_WORDS"] == "strict")
 
 
 def _load(inputs: Sequence[Command | Message], ctx: ProcessorContext) -> None:

@@ -16,7 +16,7 @@ from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition, position
 from streams.errors import NotFound
 from streams.log.fetching import read_offsets
-from streams.protocols.sap.constitution import Constitution
+from streams.protocols.sap.constitution import constitution_of
 from streams.protocols.sap.processor import alignment, results, signals, tasks
 from streams.protocols.sap.processor.aggregate import TaskAggregate
 from streams.protocols.sap.queries.tasks import acks_of, outcomes_of, task_key, verdicts_of
@@ -75,19 +75,19 @@ def _decoded(record: Record) -> Any:
 
 
 def explain(
-    view: ReadOnlyStore, taskId: str, values: ReadValues, constitution: Constitution
+    view: ReadOnlyStore, taskId: str, values: ReadValues, settings: Mapping[str, Any]
 ) -> Json:
     """Return how each command about a task was decided.
 
-    Raises NotFound when no record named it.
+    settings: those that processors see.  Raises NotFound when no record named the task.
     """
-    task_id = task_key(taskId)
+    task_id, constitution = task_key(taskId), constitution_of(settings)
     stored = view.get("sap task", task_id)
     row = None if stored is None else decode(stored, SAP_TASK_STATES.record or "").value
     acks = list(acks_of(view, task_id))
     if row is None and not acks:
         raise NotFound(f"there is no task {taskId}")
-    task = None if row is None else _aggregate(view, row, constitution)
+    task = None if row is None else _aggregate(view, row, settings)
     sent = values([ack["position"] for ack in acks])
     return {
         "taskId": task_id,
@@ -110,13 +110,15 @@ def malformed_command(subject: str, problems: Sequence[Problem], at: str) -> Jso
     return {**head, "rule": rule, "reason": reason, "checks": checks, "warnings": []}
 
 
-def _aggregate(view: ReadOnlyStore, row: Json, constitution: Constitution) -> TaskAggregate | None:
+def _aggregate(view: ReadOnlyStore, row: Json, settings: Mapping[str, Any]) -> TaskAggregate | None:
     """Return the task for the processor's functions, which need no more than this."""
     _, partition, offset = row["position"].rsplit("/", 2)
     envelope = view.get("sap sent", int(partition), int(offset))
     if envelope is None:
         return None
-    ctx: Any = SimpleNamespace(constitution=constitution)
+    ctx: Any = SimpleNamespace(
+        constitution=constitution_of(settings), setting=lambda name: settings[f"SAP_{name}"]
+    )
     return TaskAggregate(row, ctx, decode(envelope, SAP_TASKS.record or "").value)
 
 
