@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from tests.integration.system import Live
+from tests.unit.protocols.summit.queries.stage import progress
 
 Json = dict[str, Any]
 HEADERS = {"A2A-Version": "1.0"}
@@ -96,6 +97,11 @@ def reply(system: Live, *replies: Json) -> None:
         assert response.status_code == 200, response.text
         verdicts = [each["verdict"] for each in response.json()["verdicts"]]
         assert verdicts == ["accepted"] * len(replies), response.text
+
+
+def steps(task_id: str, numbers: range) -> list[Json]:
+    """Return progress replies of word-stats, each with a message."""
+    return [progress(task_id, f"p-{number}", message=f"step {number}") for number in numbers]
 
 
 def rules_of(system: Live, task_id: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -10,21 +11,23 @@ from typing import Any
 
 import httpx
 import pytest
+from a2a.client import create_client
+from a2a.client.client import ClientCallContext
+from a2a.client.errors import A2AClientError
+from a2a.types import a2a_pb2
+from google.protobuf.json_format import MessageToDict, ParseDict
 
-from tests.integration.a2a_wire import A2aWire, WireEvent, message, register, reply, rules_of
+from tests.integration.a2a_wire import A2aWire, WireEvent, message, register, reply, rules_of, steps
 from tests.integration.system import live
 from tests.integration.test_mcp_crash import verify
 from tests.processes import wait_for
-from tests.unit.protocols.summit.queries.stage import AGENT, manifest, progress, result
+from tests.unit.protocols.summit.queries.stage import AGENT, manifest, result
 
 pytestmark = pytest.mark.slow
 Json = dict[str, Any]
 STEPS = 20
 COMPLETED = "TASK_STATE_COMPLETED"
-
-
-def steps(task_id: str, numbers: range) -> list[Json]:
-    return [progress(task_id, f"p-{number}", message=f"step {number}") for number in numbers]
+LOG = "urn:headrace:a2a:log:v1"
 
 
 def test_gateway_killed_in_a_stream_leaves_no_gap(broker: str, tmp_path: Path) -> None:
@@ -50,6 +53,46 @@ def test_gateway_killed_in_a_stream_leaves_no_gap(broker: str, tmp_path: Path) -
         last = STEPS + 2
         assert ids == [*(str(number) for number in range(1, last)), f"{last}a", str(last)]
         assert seen[-1].data["statusUpdate"]["status"]["state"] == COMPLETED
+        verify(system, tmp_path)
+
+
+def event_id(event: a2a_pb2.StreamResponse) -> str:
+    (body,) = MessageToDict(event).values()
+    return str(body["metadata"][LOG]["id"])
+
+
+def test_official_client_resumes_at_another_gateway(broker: str, tmp_path: Path) -> None:
+    """Name the last event that came before the gateway was killed, and get all others once."""
+    ids: list[str] = []
+    with live(broker, tmp_path) as system:
+        register(system, manifest())
+
+        async def follow_until_killed() -> str:
+            task_id = ""
+            request = ParseDict(message("m-1"), a2a_pb2.SendMessageRequest())
+            async with await create_client(f"{system.url}/a2a/{AGENT}") as client:
+                with suppress(A2AClientError, httpx.TransportError):
+                    async for event in client.send_message(request):
+                        ids.append(event_id(event))
+                        if event.HasField("task"):
+                            task_id = event.task.id
+                            await asyncio.to_thread(reply, system, *steps(task_id, range(2)))
+                        else:
+                            system.gateway.kill()
+            return task_id
+
+        async def resume(task_id: str) -> list[str]:
+            request = a2a_pb2.SubscribeToTaskRequest(id=task_id)
+            last = ClientCallContext(service_parameters={"Last-Event-ID": ids[-1]})
+            async with await create_client(f"{system.url}/a2a/{AGENT}") as client:
+                return [event_id(event) async for event in client.subscribe(request, context=last)]
+
+        task_id = asyncio.run(follow_until_killed())
+        system.start_gateway()
+        reply(system, result(task_id))
+        repeated, *others = asyncio.run(resume(task_id))
+        assert repeated == ids[-1]
+        assert [*ids, *others] == ["1", "2", "3", "4a", "4"]
         verify(system, tmp_path)
 
 
