@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schemas.formats import iso_ms
 from streams.cli import common, text
+from streams.cli.audit_chains import show_result
 from streams.cli.audit_check import check
 from streams.cli.audit_log import write_log
+from streams.cli.audit_prove import prove
 from streams.cli.audit_verify import verify_against_log
 from streams.errors import UsageError
 from streams.settings import Settings
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from streams.engine.log import Log
     from streams.engine.records import Record, TopicPartition
     from streams.ops.audit import AuditResult, Keys
-    from streams.ops.audit.verify import ChainStatus
 
-_COLUMNS = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _topics = click.option(
     "--topic", "names", multiple=True, metavar="TOPIC", help="Only this topic; repeatable."
@@ -42,6 +41,7 @@ def command() -> None:
 
 
 command.add_command(check)
+command.add_command(prove)
 
 
 @command.command("key")
@@ -240,7 +240,7 @@ def verify(
         result = _verify_segment(segment, names, pinned)
     else:
         result = _verify_chains(settings, names, pinned)
-    _show(result)
+    show_result(result)
     covered = any(partition.sequence for partition in result.partitions)
     if result.findings or not covered or result.overdue(common.now_ms()):
         ctx.exit(1)
@@ -269,8 +269,8 @@ def _chains(log: Log, settings: Settings, tps: list[TopicPartition]) -> list[Map
     from streams.ops.audit import checkpoints
 
     partitions = set(tps)
-    all_checkpoints = checkpoints(log, settings.prefix)
-    return [each for each in all_checkpoints if (each["topic"], each["partition"]) in partitions]
+    every = checkpoints(log, settings.prefix)
+    return [each for each in every if (each["topic"], each["partition"]) in partitions]
 
 
 def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[TopicPartition]:
@@ -293,90 +293,6 @@ def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
     ends, starts = log.ends(tps), log.starts(tps)
     total = sum(ends[tp] - starts[tp] for tp in tps)
     yield from count_items(records(log, tps, ends, starts), "verify", total)
-
-
-def _show(result: AuditResult) -> None:
-    match text.form():
-        case text.Form.JSON:
-            members = {
-                "holds": not result.findings,
-                "covered": not result.uncovered,
-                "findings": [each._asdict() for each in result.findings],
-                "partitions": [_members_of(each) for each in result.partitions],
-            }
-            common.show_json(members)
-        case text.Form.TEXT:
-            _show_text(result, text.new_page())
-        case text.Form.PIPE:
-            _show_plain(result)
-
-
-def _show_text(result: AuditResult, page: text.Page) -> None:
-    unsound = {finding.place for finding in result.findings}
-    rows = [
-        (
-            page.check(each.place not in unsound if each.sequence else None),
-            page.plain(each.place),
-            page.number(each.sequence),
-            page.number(each.offset),
-            page.number(each.records),
-            page.time(each.at),
-            page.number(each.beyond),
-        )
-        for each in result.partitions
-        if each.sequence or each.beyond
-    ]
-    page.table(("", *_COLUMNS), rows)
-    for finding in result.findings:
-        page.line(
-            page.check(False),
-            page.plain(finding.place),
-            page.plain(finding.code, "red"),
-            page.plain(finding.what),
-        )
-    for each in result.uncovered:
-        since = page.time(iso_ms(each.uncovered_since or 0)).text
-        page.line(
-            page.dash,
-            page.plain(each.place),
-            page.plain("not_covered", "yellow"),
-            f"no checkpoint covers the last {each.beyond:,} records, the oldest of {since}",
-        )
-    if result.uncovered:
-        page.line(page.arrow, "write a checkpoint: headrace audit write --once")
-    if not result.findings:
-        records = sum(each.records for each in result.partitions)
-        sealed = page.plain(f"{records:,} records are as they were sealed", "green")
-        page.line(page.check(True), sealed)
-
-
-def _show_plain(result: AuditResult) -> None:
-    partitions = [each for each in result.partitions if each.sequence or each.beyond]
-    common.show_table(
-        _COLUMNS,
-        [
-            tuple("-" if cell is None else str(cell) for cell in partition)
-            for partition in (each[: len(_COLUMNS)] for each in partitions)
-        ],
-    )
-    for finding in result.findings:
-        common.echo(f"{finding.place}: {finding.code}: {finding.what}")
-    for each in result.uncovered:
-        since = iso_ms(each.uncovered_since or 0)
-        common.echo(
-            f"{each.place}: not_covered: no checkpoint covers the last {each.beyond} records, the"
-            f" oldest of {since}"
-        )
-    if not result.findings:
-        covered = sum(each.records for each in result.partitions)
-        uncovered = sum(each.beyond for each in result.uncovered)
-        beside = f"; {uncovered} are not covered, and were not checked" if uncovered else ""
-        common.echo(f"{covered} records are as they were sealed{beside}")
-
-
-def _members_of(status: ChainStatus) -> dict[str, Any]:
-    since = status.uncovered_since
-    return {**status._asdict(), "uncovered_since": None if since is None else iso_ms(since)}
 
 
 @command.command("export")

@@ -179,11 +179,13 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
     """Open a view and read it up to the end offsets of all topics.
 
     It is stored in the state directory; while another process uses that one, a temporary directory
-    is used instead.
+    is used instead.  It follows the transparency log too, if the settings name a policy.
     """
     from streams.engine.store import DirectoryLock, limit_block_cache
+    from streams.view_store.transparency import followed_log
     from streams.view_store.view import View
 
+    followed, set_aside = followed_log(settings), settings.view_set_aside
     limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-view-") as folder:
         directory = settings.state_dir / "view"
@@ -194,7 +196,11 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
             directory = Path(folder)
         try:
             with View(
-                log, directory / "rows", settings.prefix, set_aside=settings.view_set_aside
+                log,
+                directory / "rows",
+                settings.prefix,
+                set_aside=set_aside,
+                transparency=followed,
             ) as view:
                 view.catch_up(CATCH_UP_S)
                 yield view

@@ -22,6 +22,8 @@ from streams.settings.addresses import Address, GatewayAddress, read_address
 CONNECT_S = 3.0
 MORE_S = 50.0
 """How much longer than the gateway's own wait an answer may take, in seconds."""
+MAX_TEXT_BYTES = 1 << 20
+_JSON, _PROBLEM, _TEXT = "application/json", "application/problem+json", "text/plain"
 _NAMED, _OFF = f"{__name__}.url", f"{__name__}.off"
 
 
@@ -33,7 +35,7 @@ class GatewayChoice(NamedTuple):
 
 
 class GatewayResponse(NamedTuple):
-    """The status and the JSON body of a response."""
+    """The status and the body of a response: JSON, or the bytes of a text that was asked for."""
 
     status: int
     body: Any
@@ -137,16 +139,16 @@ def _checked(url: str) -> str:
 
 
 def ask(
-    path: str, query: str, settings: Settings, posted: Any = None
+    path: str, query: str, settings: Settings, posted: Any = None, *, text: bool = False
 ) -> GatewayResponse | NoGateway:
     """Return the response of the first gateway that can be asked.
 
-    posted: JSON to send with POST; None for GET.
+    posted: JSON to send with POST; None for GET.  text: ask for plain text; problems are JSON.
     Raises GatewayUnavailable if a named one does not answer as a gateway does.
     """
     reasons = []
     for choice in candidates(settings):
-        answer = get(choice, path, query, settings, posted)
+        answer = get(choice, path, query, settings, posted, text=text)
         if isinstance(answer, GatewayResponse):
             return answer
         reasons.append(answer.reason)
@@ -154,14 +156,20 @@ def ask(
 
 
 def get(
-    choice: GatewayChoice, path: str, query: str, settings: Settings, posted: Any = None
+    choice: GatewayChoice,
+    path: str,
+    query: str,
+    settings: Settings,
+    posted: Any = None,
+    *,
+    text: bool = False,
 ) -> GatewayResponse | NoGateway:
     """Return the response of this gateway; NoGateway if it was only looked for and cannot answer.
 
     Raises GatewayUnavailable if it is named and does not answer as a gateway does.
     """
     try:
-        answer = _request(choice.url, path, query, settings, posted)
+        answer = _request(choice.url, path, query, settings, posted, _TEXT if text else _JSON)
     except (OSError, http.client.HTTPException, ValueError) as exc:
         if not choice.named:
             return NoGateway()
@@ -177,14 +185,16 @@ def _hindrance(answer: GatewayResponse, settings: Settings) -> str | None:
     return "is not ready" if answer.status == 503 else None
 
 
-def _request(url: str, path: str, query: str, settings: Settings, posted: Any) -> GatewayResponse:
-    """Send a request and return the response.
+def _request(
+    url: str, path: str, query: str, settings: Settings, posted: Any, media_type: str
+) -> GatewayResponse:
+    """Send a request and return the response.  media_type: that of the body, unless of a problem.
 
     Raises OSError, HTTPException, and ValueError for what is no answer of a gateway.
     """
     parts = urlsplit(url)
     connection = _connection(parts)
-    headers = {"Accept": "application/json, application/problem+json"}
+    headers = {"Accept": f"{media_type}, {_PROBLEM}"}
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"
     with closing(connection):
@@ -196,18 +206,28 @@ def _request(url: str, path: str, query: str, settings: Settings, posted: Any) -
             headers["Content-Type"] = "application/json"
         connection.request(method, f"{parts.path}{path}?{query}", body, headers)
         with connection.getresponse() as response:
-            return _read(response)
+            return _read(response, media_type)
 
 
-def _read(response: http.client.HTTPResponse) -> GatewayResponse:
-    """Return a response that is JSON, and a problem unless its status is 200."""
+def _read(response: http.client.HTTPResponse, media_type: str) -> GatewayResponse:
+    """Return a response of that type, and a problem unless its status is 200."""
     kind = response.getheader("Content-Type", "").partition(";")[0]
-    if kind not in ("application/json", "application/problem+json"):  # a stream has no end
+    wants_text = response.status == 200 and media_type == _TEXT
+    if kind not in ((_TEXT,) if wants_text else (_JSON, _PROBLEM)):  # a stream has no end
         raise ValueError(f"it answers {response.status} with {kind or 'no content type'}")
+    if wants_text:
+        return GatewayResponse(200, _read_text(response))
     body = json.loads(response.read())
     if response.status != 200 and not (isinstance(body, dict) and "detail" in body):
         raise ValueError(f"it answers {response.status}, not as headrace does")
     return GatewayResponse(response.status, body)
+
+
+def _read_text(response: http.client.HTTPResponse) -> bytes:
+    body = response.read(MAX_TEXT_BYTES + 1)
+    if len(body) > MAX_TEXT_BYTES:
+        raise ValueError(f"it answers with a text of more than {MAX_TEXT_BYTES} bytes")
+    return body
 
 
 def _connection(parts: SplitResult) -> http.client.HTTPConnection:

@@ -24,9 +24,9 @@ from streams.ops.tlog.batches import EntrySequence
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.heads import SignedHead, parse_head
 from streams.ops.tlog.log_keys import choose_origin
-from streams.ops.tlog.merkle import HASH_BYTES, prove_inclusion, tree_root
+from streams.ops.tlog.merkle import HASH_BYTES, tree_root
 from streams.ops.tlog.policy import Policy, load_policy
-from streams.ops.tlog.receipt import encode_receipt, judge_note
+from streams.ops.tlog.receipt import judge_note
 from streams.ops.tlog.tile_builder import TileBuilder
 from streams.ops.tlog.tiles import (
     MAX_INDEX,
@@ -204,19 +204,6 @@ def _entries_of_run(
         if not isinstance(entry, RecordEntry) or entry[:2] != tp:
             return
         yield index, entry
-
-
-def make_receipt(rows: RowReader, head: SignedHead, index: int, line: bytes) -> bytes:
-    """Return the receipt of an entry under a checkpoint that covers it."""
-    size = head.checkpoint.size
-
-    def read_tile(tile: Tile) -> bytes:
-        data = read_published_tile(rows, tile, size)
-        assert data is not None, "the tile is one of the published tree"
-        return data
-
-    hashes = prove_inclusion(index, size, TileNodes(size, read_tile).node)
-    return encode_receipt(line, index, hashes, head.note.encode())
 
 
 def _run_key(tp: TopicPartition) -> bytes:

@@ -8,7 +8,7 @@ import time
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
-from streams.api.problems import Response, problem
+from streams.api.problems import problem
 from streams.api.route import Refused
 from streams.doors.tlog.description import TEXT_TYPE, WAIT
 from streams.doors.tlog.published import require_log
@@ -17,16 +17,9 @@ from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
 from streams.gateway.request_parts import read_query
 from streams.log.records import parse_number
-from streams.ops.tlog.writer import LOGGED
-from streams.view_store.transparency import (
-    TransparencyLog,
-    end_of_entries,
-    find_entry,
-    make_receipt,
-)
+from streams.view_store.receipts import find_receipt, logged_topics
+from streams.view_store.transparency import TransparencyLog
 from streams.views.parse import QueryParams
-from streams.views.reads import RowReader
-from topology.topics import full_name
 
 _LOOK_S = 0.25
 """How often a request that waits looks for the entry."""
@@ -34,7 +27,7 @@ _LOOK_S = 0.25
 
 def make_receipts(gateway: Gateway, log: TransparencyLog | None) -> Endpoint:
     """Return the endpoint of receipts."""
-    covered = frozenset(full_name(topic, gateway.settings.prefix) for topic in LOGGED)
+    covered = logged_topics(gateway.settings.prefix)
 
     async def answer(request: Request) -> HttpResponse:
         wait_s = QueryParams(read_query(request), [WAIT]).number(WAIT.name) or 0
@@ -43,11 +36,13 @@ def make_receipts(gateway: Gateway, log: TransparencyLog | None) -> Endpoint:
         deadline = time.monotonic() + wait_s
         while True:
             with gateway.view.reader() as rows:
-                receipt = _find_receipt(served, rows, tp, offset)
-            if isinstance(receipt, bytes):
+                receipt = find_receipt(served, rows, tp, offset)
+            if receipt is not None:
                 return HttpResponse(receipt, 200, {"cache-control": "private, no-cache"}, TEXT_TYPE)
             if time.monotonic() >= deadline:
-                raise Refused(receipt)
+                detail = f"{tp.topic}/{tp.partition}/{offset} has no published entry yet"
+                refusal = problem(409, detail, "not_logged")
+                raise Refused(refusal._replace(headers={"retry-after": "1"}))
             await asyncio.sleep(_LOOK_S)
 
     return answer
@@ -63,23 +58,3 @@ def _parse_place(ids: dict[str, str], covered: frozenset[str]) -> tuple[TopicPar
         detail = f"{ids['partition'][:30]}/{offset[:30]} is no partition and offset"
         raise Refused(problem(404, detail, "record_unknown"))
     return TopicPartition(topic, partition), parse_number(offset)
-
-
-def _find_receipt(
-    log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int
-) -> bytes | Response:
-    """Return the receipt of a record, or the refusal while it has no published entry.
-
-    Raises Refused if it will never have one.
-    """
-    position = f"{tp.topic}/{tp.partition}/{offset}"
-    head = log.read_head(rows)
-    entry = find_entry(rows, tp, offset)
-    if entry is None and offset < end_of_entries(rows, tp):
-        detail = f"no record has an entry at {position}, and later ones have"
-        raise Refused(problem(404, detail, "record_unknown"))
-    if entry is None or head is None or entry[0] >= head.checkpoint.size:
-        detail = f"{position} has no published entry yet"
-        headers = {"retry-after": "1"}
-        return problem(409, detail, "not_logged")._replace(headers=headers)
-    return make_receipt(rows, head, *entry)

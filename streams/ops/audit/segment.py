@@ -78,6 +78,12 @@ def read_record(path: Path) -> Record:
     return _parse_record(path, 1, first)
 
 
+def write_record(path: Path, record: Record) -> None:
+    """Write a file that holds one line `record`."""
+    with _open(path, "wb") as file:
+        file.write(_json_line({"record": _record_json(record)}))
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     number = 0
     try:

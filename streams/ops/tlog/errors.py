@@ -1,8 +1,8 @@
-"""The errors of the writer of a transparency log."""
+"""The errors of transparency logs."""
 
 from __future__ import annotations
 
-from streams.errors import InfrastructureError, SettingsError
+from streams.errors import InfrastructureError, NegativeAnswer, SettingsError
 
 
 class PolicyLacksKey(SettingsError):
@@ -15,3 +15,9 @@ class LogRolledBack(InfrastructureError):
     """An error for a log that lacks entries that were signed, or the records of its entries."""
 
     default_advice = "Restore the cluster, or begin another log with another origin and folder."
+
+
+class TopicNotCovered(NegativeAnswer):
+    """An error for a record of a topic whose records have no entries."""
+
+    default_advice = "Facts and the records of operators' tools have; docs/audit.md says more."

@@ -18,7 +18,7 @@ class StubGateway(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.status, self.kind = 200, "application/json"
-        self.body: dict[str, Any] = {"from": "gateway"}
+        self.body: dict[str, Any] | bytes = {"from": "gateway"}
         self.requests: list[tuple[str, str | None]] = []
         self.posted: list[Any] = []
 
@@ -43,7 +43,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(self.server.status)
         self.send_header("Content-Type", self.server.kind)
         self.end_headers()
-        self.wfile.write(json.dumps(self.server.body).encode())
+        body = self.server.body
+        self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
 
     def log_message(self, *_: Any) -> None:
         pass

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from streams.cli import audit, common, lineage, main
+from streams.cli import audit_chains, common, lineage, main
 from streams.cli.gateway_client import NoGateway
 from streams.cli.lineage_drawing import DRAWINGS
 from streams.cli.text import Page
@@ -174,7 +174,7 @@ def test_audit(capsys: pytest.CaptureFixture[str]) -> None:
     sealed = ChainStatus(
         "apc.events/0", 2, 31, 30, "2026-01-01T00:00:00.000Z", 3, 1_767_225_600_000
     )
-    audit._show_text(AuditResult((sealed,), ()), Page())
+    audit_chains._show_text(AuditResult((sealed,), ()), Page())
     assert capsys.readouterr().out.splitlines() == [
         "   place         checkpoints  covered to  records  sealed at                not covered",
         "✔  apc.events/0            2          31       30  2026-01-01 00:00:00.000            3",

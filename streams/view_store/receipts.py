@@ -1,0 +1,55 @@
+"""The receipts of records, made from the rows of a view that follows the transparency log."""
+
+from __future__ import annotations
+
+from streams.engine.records import TopicPartition
+from streams.errors import NotFound
+from streams.ops.tlog.heads import SignedHead
+from streams.ops.tlog.merkle import prove_inclusion
+from streams.ops.tlog.receipt import encode_receipt
+from streams.ops.tlog.tiles import Tile, TileNodes
+from streams.ops.tlog.writer import LOGGED
+from streams.view_store.transparency import (
+    TransparencyLog,
+    end_of_entries,
+    find_entry,
+    read_published_tile,
+)
+from streams.views.reads import RowReader
+from topology.topics import full_name
+
+
+def logged_topics(prefix: str) -> frozenset[str]:
+    """Return the names of the topics whose records get entries."""
+    return frozenset(full_name(topic, prefix) for topic in LOGGED)
+
+
+def find_receipt(
+    log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int
+) -> bytes | None:
+    """Return the receipt of a record of a logged topic, None while its entry is not published.
+
+    Raises NotFound if it will never have one.
+    """
+    head = log.read_head(rows)
+    entry = find_entry(rows, tp, offset)
+    if entry is None and offset < end_of_entries(rows, tp):
+        place = f"{tp.topic}/{tp.partition}/{offset}"
+        message = f"no record has an entry at {place}, and later ones have"
+        raise NotFound(message, "record_unknown", advice="")
+    if entry is None or head is None or entry[0] >= head.checkpoint.size:
+        return None
+    return _make_receipt(rows, head, *entry)
+
+
+def _make_receipt(rows: RowReader, head: SignedHead, index: int, line: bytes) -> bytes:
+    """Return the receipt of an entry under a checkpoint that covers it."""
+    size = head.checkpoint.size
+
+    def read_tile(tile: Tile) -> bytes:
+        data = read_published_tile(rows, tile, size)
+        assert data is not None, "the tile is one of the published tree"
+        return data
+
+    hashes = prove_inclusion(index, size, TileNodes(size, read_tile).node)
+    return encode_receipt(line, index, hashes, head.note.encode())
