@@ -14,8 +14,12 @@ def show_proof(proof: Mapping[str, Any], page: Page) -> None:
     holds = {"holds": True, "differs": False}.get(rederived["outcome"])
     words = {True: "derived again", False: "derived otherwise", None: "cannot be derived again"}
     page.line(page.check(holds), page.plain(words[holds]), page.message(rederived["detail"]))
+    if proof["receipt"] is not None:
+        command = page.plain(f"headrace audit prove {proof['position']}")
+        page.line(page.check(True), page.plain("in the transparency log"), page.arrow, command)
     if sealed is None:
-        page.line(page.check(None), page.plain("not sealed"))
+        if proof["receipt"] is None:
+            page.line(page.check(None), page.plain("not sealed"))
         return
     valid = {"valid": True, "invalid": False}.get(sealed["signature"])
     page.line(

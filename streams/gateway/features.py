@@ -39,6 +39,11 @@ FEATURES: tuple[Feature, ...] = (
     Feature("mcp", "the Model Context Protocol at `/mcp`", lambda settings: settings.mcp),
     Feature("otlp", "spans of OpenTelemetry at `/v1/traces`"),
     Feature(
+        "receipts",
+        "receipts of records in a transparency log, and `receipt` in proofs",
+        lambda settings: settings.tlog_policy is not None,
+    ),
+    Feature(
         "redrive",
         "dead letters are listed, and sent again",
         lambda settings: _has_route("POST", "/v1/dead-letters/redrive"),

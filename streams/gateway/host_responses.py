@@ -187,7 +187,10 @@ class Sealed(ResponseModel):
 
 
 class Proof(ResponseModel):
-    """A proof of one fact, computed when it was asked for."""
+    """A proof of one fact, computed when it was asked for.
+
+    receipt: the path of its receipt, if it has a published entry in a transparency log.
+    """
 
     position: Position
     recorded: bool

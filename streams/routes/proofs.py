@@ -16,6 +16,8 @@ from streams.ops.audit.standing import audit_standing
 from streams.routes.log import process_of
 from streams.routes.records import ERRORS, RECORD, log_of, named_partition
 from streams.verify.derivation import derive_fact
+from streams.view_store.receipts import has_receipt
+from streams.view_store.transparency import followed_log
 from streams.views.parse import parse_position
 from topology.declarations import TopicKind
 
@@ -47,8 +49,16 @@ def prove_fact(call: Call) -> Json:
             "detail": derivation.detail[:_MAX_DETAIL],
         },
         "sealed": None if seal is None else _seal_json(seal),
-        "receipt": None,
+        "receipt": _receipt_path(call, record),
     }
+
+
+def _receipt_path(call: Call, record: Record) -> str | None:
+    """Return the path of the receipt of a record, None while there is none."""
+    log, tp = followed_log(call.settings), TopicPartition(record.topic, record.partition)
+    if log is None or not has_receipt(log, call.view, tp, record.offset):
+        return None
+    return f"/v1/audit/receipts/{position(record)}"
 
 
 def show_audit(call: Call) -> Json:

@@ -24,6 +24,11 @@ def logged_topics(prefix: str) -> frozenset[str]:
     return frozenset(full_name(topic, prefix) for topic in LOGGED)
 
 
+def has_receipt(log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int) -> bool:
+    """Return whether a record has a published entry."""
+    return _find_published(log, rows, find_entry(rows, tp, offset)) is not None
+
+
 def find_receipt(
     log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int
 ) -> bytes | None:
@@ -31,15 +36,23 @@ def find_receipt(
 
     Raises NotFound if it will never have one.
     """
-    head = log.read_head(rows)
     entry = find_entry(rows, tp, offset)
     if entry is None and offset < end_of_entries(rows, tp):
         place = f"{tp.topic}/{tp.partition}/{offset}"
         message = f"no record has an entry at {place}, and later ones have"
         raise NotFound(message, "record_unknown", advice="")
+    published = _find_published(log, rows, entry)
+    return None if published is None else _make_receipt(rows, *published)
+
+
+def _find_published(
+    log: TransparencyLog, rows: RowReader, entry: tuple[int, bytes] | None
+) -> tuple[SignedHead, int, bytes] | None:
+    """Return an entry with its index and the newest checkpoint, if that covers it."""
+    head = log.read_head(rows)
     if entry is None or head is None or entry[0] >= head.checkpoint.size:
         return None
-    return _make_receipt(rows, head, *entry)
+    return head, *entry
 
 
 def _make_receipt(rows: RowReader, head: SignedHead, index: int, line: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The command `headrace audit prove`: receipts from a gateway or from the log, and why there is none."""
+"""The command `headrace audit prove`: receipts from a gateway or the log, and why there is none."""
 
 from __future__ import annotations
 

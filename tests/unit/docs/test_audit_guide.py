@@ -31,7 +31,7 @@ def test_the_digest_of_a_record_without_headrace() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)
-    headers = list(HEADERS)
+    headers: list[tuple[str, bytes | None]] = list(HEADERS)
     assert names["digest"](Message((b"sess-1", b"\0\1\2", headers))) == FIRST.sha256
     assert names["digest"](Message((None, b"", [("é", None)]))) == record_digest(
         None, b"", [("é", None)]

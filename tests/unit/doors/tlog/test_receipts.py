@@ -87,8 +87,20 @@ def test_a_record_is_not_proved_before_it_is_published(
         assert check_receipt(response.content, parse_policy(POLICY.encode())).fault is None
 
 
+def test_a_proof_names_the_receipt_once_there_is_one(served: ServedLog) -> None:
+    served.write(3)
+    served.logged.write_facts(1)
+    with served.gateway() as http:
+        proofs = [get(http, f"/v1/records/apc.events/0/{n}/proof").json() for n in (1, 4)]
+        assert [proof["receipt"] for proof in proofs] == [f"{RECEIPTS}/apc.events/0/1", None]
+        assert get(http, proofs[0]["receipt"]).status_code == 200
+        assert "receipts" in get(http, "/v1/service").json()["features"]
+
+
 def test_without_a_policy_there_are_no_receipts(served: ServedLog) -> None:
     served.write(3)
     with served.gateway(tlog_policy=None) as http:
         for topic in (EVENTS.topic, "apc.packets"):
             assert rule_of(get(http, f"{RECEIPTS}/{topic}/0/0")) == (404, "tlog_off")
+        assert get(http, "/v1/records/apc.events/0/1/proof").json()["receipt"] is None
+        assert "receipts" not in get(http, "/v1/service").json()["features"]
