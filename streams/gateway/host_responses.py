@@ -235,6 +235,47 @@ class Audit(ResponseModel):
     redrives: list[AuditedRedrive]
 
 
+class LogCosigner(ResponseModel):
+    """A witness of the policy that has cosigned the newest checkpoint."""
+
+    name: str
+    at: Time
+
+
+class LogPartition(ResponseModel):
+    """A partition whose records get entries.
+
+    covered_to: the first offset without a published entry.  uncovered: the records from there on.
+    """
+
+    topic: str
+    partition: Count
+    covered_to: Count
+    end: Count
+    uncovered: Count
+
+
+class AuditLog(ResponseModel):
+    """The transparency log of the policy.
+
+    size, root, published_at: of the newest checkpoint that the policy accepts; root in base64.
+    sequenced: the number of entries, published or not.  quorum: whether there is such a checkpoint.
+    conflict: a signed checkpoint has a root that the log does not have.
+    refused: records on the topics of the log that did not count.
+    """
+
+    origin: str
+    size: Count
+    root: str | None
+    sequenced: Count
+    published_at: Time | None
+    cosigners: list[LogCosigner]
+    quorum: bool
+    conflict: bool
+    refused: Count
+    partitions: list[LogPartition]
+
+
 RESPONSES: Mapping[str, ResponseShape] = {
     "MachinePage": MachinePage,
     "StateMachine": StateMachine,
@@ -244,6 +285,7 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "LoggedRecord": LoggedRecord,
     "Proof": Proof,
     "Audit": Audit,
+    "AuditLog": AuditLog,
 }
 """The shapes of the responses of this host's routes, by the names that the route table uses."""
 TAGS: Mapping[str, str] = {

@@ -21,6 +21,7 @@ from streams.routes import (
     search,
     things,
     traces,
+    transparency,
     verdicts,
 )
 from streams.views.parse import QueryError, QueryParams
@@ -44,6 +45,7 @@ ROUTES: tuple[Route, ...] = (
     *records.ROUTES,
     *effects.ROUTES,
     *proofs.ROUTES,
+    *transparency.ROUTES,
 )
 INPUTS = tuple(
     dict.fromkeys(

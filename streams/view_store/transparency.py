@@ -8,6 +8,9 @@
 | tlog, size                                           | the number of entries, in decimal       |
 | tlog, head                                           | AuditTreeHead, the newest good one      |
 | tlog, waiting, size, offset                          | AuditTreeHead, of entries yet to come   |
+| tlog, refused                                        | how many records did not count          |
+| tlog, conflict                                       | AuditTreeHead, signed, with a root that |
+|                                                      | the log does not have                   |
 
 A run is of entries of one partition, one after the other, within one bundle.
 """
@@ -25,7 +28,7 @@ from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.heads import SignedHead, parse_head
 from streams.ops.tlog.log_keys import choose_origin
 from streams.ops.tlog.merkle import HASH_BYTES, tree_root
-from streams.ops.tlog.policy import Policy, load_policy
+from streams.ops.tlog.policy import Cosignature, Policy, load_policy
 from streams.ops.tlog.receipt import judge_note
 from streams.ops.tlog.tile_builder import TileBuilder
 from streams.ops.tlog.tiles import (
@@ -48,9 +51,36 @@ from topology.declarations import Topic
 _LOG = "tlog"
 _SIZE, _HEAD = key(_LOG, "size"), key(_LOG, "head")
 _WAITING = key(_LOG, "waiting")
+_REFUSED, _CONFLICT = key(_LOG, "refused"), key(_LOG, "conflict")
+_ROWS_FORM = "2"
+"""Changed with the form of the rows; those of another form are rebuilt."""
 _HEAD_RECORD = AUDIT_TREE_HEADS.record or ""
 _NUMBER_BYTES = 8
 _log = logging.getLogger("streams.views.transparency")
+
+
+class LogStatus(NamedTuple):
+    """The progress of a log.
+
+    head: the newest checkpoint that the policy accepts.  published_ms, cosignatures: its time, and
+    the witnesses of it.  sequenced: the number of entries, published or not.
+    unpublished_ms: the time of the first record whose entry is not published, None without one.
+    conflict: whether a signed checkpoint has a root that the log does not have.
+    refused: how many records of its topics did not count.
+    """
+
+    head: SignedHead | None
+    published_ms: int | None
+    cosignatures: tuple[Cosignature, ...]
+    sequenced: int
+    unpublished_ms: int | None
+    conflict: bool
+    refused: int
+
+    @property
+    def size(self) -> int:
+        """Return the number of published entries."""
+        return 0 if self.head is None else self.head.checkpoint.size
 
 
 class TransparencyLog(NamedTuple):
@@ -62,7 +92,7 @@ class TransparencyLog(NamedTuple):
     @property
     def identity(self) -> list[str]:
         """Return what must not change for rows that are continued: the origin and its keys."""
-        return [self.origin, *sorted(map(str, self.policy.keys_of(self.origin)))]
+        return [_ROWS_FORM, self.origin, *sorted(map(str, self.policy.keys_of(self.origin)))]
 
     @property
     def projections(self) -> Mapping[str, Apply]:
@@ -78,16 +108,21 @@ class TransparencyLog(NamedTuple):
             lines = sequence.read(record)
             tiles.append(lines)
             _index_runs(first, lines, rows)
+        _add_refused(sequence.refused, rows)
         if sequence.size > size:
             tiles.flush()
             rows[_SIZE] = b"%d" % sequence.size
             self._compare_heads(rows)
 
     def _apply_heads(self, topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+        refused = 0
         for record in records:
             head = self._parse(record.value)
-            if head is not None:
+            if head is None:
+                refused += 1
+            else:
                 rows[_WAITING + key(head.checkpoint.size, record.offset)] = record.value
+        _add_refused(refused, rows)
         self._compare_heads(rows)
 
     def _compare_heads(self, rows: WriteBatch) -> None:
@@ -101,6 +136,7 @@ class TransparencyLog(NamedTuple):
             head = self._parse(value)
             assert head is not None, "only signed heads wait"
             if tree_root(head.checkpoint.size, nodes.node) != head.checkpoint.root:
+                rows[_CONFLICT] = value
                 _log.error(
                     "a signed checkpoint is none of the log:\n%s", head.note.encode().decode()
                 )
@@ -120,6 +156,21 @@ class TransparencyLog(NamedTuple):
         (value,) = rows.get_many([_HEAD])
         head = self._parse(value)
         return head if head is not None and self.accepts(head) else None
+
+    def read_status(self, rows: RowReader) -> LogStatus:
+        """Return how far the log has come."""
+        value, size, refused, conflict = rows.get_many([_HEAD, _SIZE, _REFUSED, _CONFLICT])
+        head, sequenced = self.read_head(rows), int(size or b"0")
+        status = LogStatus(
+            head, None, (), sequenced, None, conflict is not None, int(refused or b"0")
+        )
+        if head is not None:
+            members: Mapping[str, Any] = decode(value, _HEAD_RECORD).value
+            cosignatures = self.policy.cosignatures(head.note, head.checkpoint)
+            status = status._replace(published_ms=members["at"], cosignatures=cosignatures)
+        if status.size < sequenced:
+            status = status._replace(unpublished_ms=_time_of(rows, status.size))
+        return status
 
     def _parse(self, value: bytes | None) -> SignedHead | None:
         try:
@@ -188,15 +239,27 @@ def end_of_entries(rows: RowReader, tp: TopicPartition) -> int:
     return max((entry.end for _, entry in _entries_of_run(rows, tp, MAX_INDEX)), default=0)
 
 
+def end_of_published(rows: RowReader, tp: TopicPartition, size: int) -> int:
+    """Return the offset after the last record of a partition that has an entry below an index."""
+    for _, first in rows.scan(_run_key(tp), reverse=True):
+        if int(first) < size:
+            entries = _read_run(rows, tp, int(first))
+            return max(entry.end for index, entry in entries if index < size)
+    return 0
+
+
 def _entries_of_run(
     rows: RowReader, tp: TopicPartition, offset: int
 ) -> Iterator[tuple[int, RecordEntry]]:
     """Yield the entries of the last run that begins at or below an offset, with their indexes."""
     prefix = _run_key(tp)
     run = next(rows.scan(prefix, prefix + key(offset), reverse=True), None)
-    if run is None:
-        return
-    first = int(run[1])
+    if run is not None:
+        yield from _read_run(rows, tp, int(run[1]))
+
+
+def _read_run(rows: RowReader, tp: TopicPartition, first: int) -> Iterator[tuple[int, RecordEntry]]:
+    """Yield the entries of the run that begins at an index, with their indexes."""
     bundle, place = divmod(first, WIDTH)
     (row,) = rows.get_many([_key_of(Tile(None, bundle))])
     for index, line in enumerate(decode_bundle(row or b"")[place:], first):
@@ -204,6 +267,19 @@ def _entries_of_run(
         if not isinstance(entry, RecordEntry) or entry[:2] != tp:
             return
         yield index, entry
+
+
+def _time_of(rows: RowReader, index: int) -> int | None:
+    """Return the time of an entry in ms, None if it is of an unknown kind."""
+    bundle, place = divmod(index, WIDTH)
+    (row,) = rows.get_many([_key_of(Tile(None, bundle))])
+    entry = parse_entry(decode_bundle(row or b"")[place])
+    return None if entry is None else entry.timestamp
+
+
+def _add_refused(count: int, rows: WriteBatch) -> None:
+    if count:
+        rows[_REFUSED] = b"%d" % (int(rows.read(_REFUSED) or b"0") + count)
 
 
 def _run_key(tp: TopicPartition) -> bytes:

@@ -1,4 +1,4 @@
-"""The command `headrace audit prove`: receipts from a gateway or the log, and why there is none."""
+"""The commands `headrace audit prove` and `status`, over a gateway and over the log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams.cli import common, main
 from streams.engine.memory import MemoryLog
 from streams.ops.tlog.receipt import parse_receipt
 from tests.unit.cli.stub_gateway import StubGateway
-from tests.unit.ops.tlog.example_log import FIRST, POLICY, receipt
+from tests.unit.ops.tlog.example_log import FIRST, ORIGIN, POLICY, receipt
 from tests.unit.ops.tlog.logged import EVENTS, Logged
 
 COMMAND = "apc.packets/0/0"
@@ -165,3 +165,18 @@ def test_a_gateway_refuses(
 ) -> None:
     gateway.refuse(status, rule)
     assert advice in ask(gateway, FIRST.position, code=1).stderr
+
+
+def test_the_status_is_that_of_the_log(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = run("status", "--no-gateway", "--text").stdout.splitlines()
+    assert lines[0] == ORIGIN
+    assert "size 3" in lines[1]
+    assert "cosigned by nobody" in lines[1]
+    assert any(line.split()[1:] == ["apc.events/0", "3", "6", "1"] for line in lines)
+    monkeypatch.delenv("HEADRACE_TLOG_POLICY")
+    assert "HEADRACE_TLOG_POLICY is not set" in run("status", "--no-gateway", code=1).stderr
+
+
+def test_a_conflict_ends_with_1(gateway: StubGateway) -> None:
+    gateway.body = {"conflict": True}
+    run("status", "--gateway", gateway.address, "--json", code=1)
