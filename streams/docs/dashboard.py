@@ -4,43 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from streams.docs.panels import RATE, Panel, quantiles, rate
 
 PATH = Path(__file__).resolve().parents[2] / "deploy/grafana/dashboards/headrace.json"
 SOURCE = {"type": "prometheus", "uid": "prometheus"}
 _WIDE, _HIGH, _LOW = 24, 8, 4
-_RATE = "[$__rate_interval]"
 _REJECTED = 'headrace_verdicts_total{verdict="rejected"}'
-
-
-class Panel(NamedTuple):
-    """A panel of the dashboard.
-
-    queries: expression → legend.  unit: as Grafana calls it.  single: one number, not a line.
-    """
-
-    title: str
-    says: str
-    queries: dict[str, str]
-    unit: str = "short"
-    single: bool = False
-
-
-def quantiles(metric: str, by: str = "") -> dict[str, str]:
-    """Return queries for three quantiles of a histogram."""
-    labels = f"le, {by}" if by else "le"
-    legend = f" {{{{{by}}}}}" if by else ""
-    return {
-        f"histogram_quantile(0.{q}, sum by ({labels}) (rate({metric}_bucket{_RATE})))": f"p{q}"
-        + legend
-        for q in ("50", "95", "99")
-    }
-
-
-def rate(metric: str, *by: str, match: str = "") -> dict[str, str]:
-    """Return a query for the rate per second, summed over processes."""
-    legend = " ".join(f"{{{{{label}}}}}" for label in by)
-    return {f"sum by ({', '.join(by)}) (rate({metric}{match}{_RATE}))": legend}
 
 
 ROWS: dict[str, tuple[Panel, ...]] = {
@@ -87,7 +58,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "Rejections by rule",
             "The ten rules that reject most.",
-            {f"topk(10, sum by (topic, rule) (rate({_REJECTED}{_RATE})))": "{{topic}} {{rule}}"},
+            {f"topk(10, sum by (topic, rule) (rate({_REJECTED}{RATE})))": "{{topic}} {{rule}}"},
             "ops",
         ),
         Panel(
@@ -224,7 +195,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "95 % of the requests of a route, streams left out.",
             {
                 "histogram_quantile(0.95, sum by (le, method, route)"
-                f" (rate(headrace_http_request_seconds_bucket{_RATE})))": "{{method}} {{route}}"
+                f" (rate(headrace_http_request_seconds_bucket{RATE})))": "{{method}} {{route}}"
             },
             "s",
         ),
@@ -239,7 +210,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "95 % of the requests of a method.",
             {
                 "histogram_quantile(0.95, sum by (le, method)"
-                f" (rate(headrace_mcp_request_seconds_bucket{_RATE})))": "{{method}}"
+                f" (rate(headrace_mcp_request_seconds_bucket{RATE})))": "{{method}}"
             },
             "s",
         ),
@@ -247,7 +218,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Events of MCP",
             "By mode; `cut`: polls that ended before the end of the log.",
             rate("headrace_mcp_events_total", "mode")
-            | {f"sum(rate(headrace_mcp_scans_cut_total{_RATE}))": "cut"},
+            | {f"sum(rate(headrace_mcp_scans_cut_total{RATE}))": "cut"},
             "ops",
         ),
         Panel(
@@ -261,7 +232,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Open ones; how many go on at an event, and messages that are sent again, a second.",
             {"sum(headrace_a2a_streams)": "open"}
             | {
-                f"sum(rate(headrace_a2a_{each}_total{_RATE}))": each
+                f"sum(rate(headrace_a2a_{each}_total{RATE}))": each
                 for each in ("resumes", "duplicates")
             },
         ),
@@ -274,9 +245,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Records produced",
             "Confirmed by Kafka; `unknown`: the outcome is not known.",
             rate("headrace_produced_records_total", "topic")
-            | {
-                f"sum by (topic) (rate(headrace_produce_unknown_total{_RATE}))": "{{topic}} unknown"
-            },
+            | {f"sum by (topic) (rate(headrace_produce_unknown_total{RATE}))": "{{topic}} unknown"},
             "ops",
         ),
         Panel(
@@ -311,6 +280,25 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Views begun anew",
             "Copies that were read from the beginning of the log.",
             {"sum by (instance) (headrace_view_rebuilds_total)": "{{instance}}"},
+        ),
+        Panel(
+            "Transparency log",
+            "Its entries, and those under a published checkpoint.",
+            {"max by (state) (headrace_tlog_entries)": "{{state}}"},
+        ),
+        Panel(
+            "Time without a checkpoint",
+            "Age of the oldest entry that is not published.",
+            {"max by (instance) (headrace_audit_unpublished_seconds)": "{{instance}}"},
+            "s",
+        ),
+        Panel(
+            "Faults of the transparency log",
+            "`conflict`: a signed checkpoint is none of it. `refused`: records that did not count.",
+            {
+                "max by (instance) (headrace_tlog_conflict)": "{{instance}} conflict",
+                "max by (instance) (headrace_tlog_refused_total)": "{{instance}} refused",
+            },
         ),
     ),
 }

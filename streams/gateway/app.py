@@ -31,6 +31,7 @@ from streams.gateway.guard import Guard
 from streams.gateway.http_response import make_text_response
 from streams.gateway.live_tail import PATH as STREAM
 from streams.gateway.live_tail import TailHub, make_follow, router
+from streams.gateway.log_metrics import make_log_metrics
 from streams.gateway.metrics import Metrics, Sources
 from streams.gateway.middleware import GatewayMiddleware
 from streams.gateway.view_protocol import ViewProtocol
@@ -39,6 +40,7 @@ from streams.protocols.queries import QUERIES
 from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS, ROUTES
 from streams.settings import Settings
+from streams.view_store.transparency import followed_log
 
 
 def now_ms() -> int:
@@ -99,7 +101,7 @@ def make_gateway(
 ) -> Gateway:
     """Return the state that all requests share; its broker watch is not started yet.
 
-    Raises TopicsMismatch, BrokerUnavailable.
+    Raises TopicsMismatch, BrokerUnavailable, SettingsError for an invalid policy.
     """
     topics = log.topics()
     names = [settings.prefix + topic.name for topic in INPUTS]
@@ -110,6 +112,7 @@ def make_gateway(
         lambda: 0 if hub is None else hub.clients,
         lambda: gateway.in_flight,
         lambda: gateway.dead_letters.counts,
+        make_log_metrics(view, followed_log(settings), clock),
     )
     gateway = Gateway(
         settings=settings,

@@ -18,6 +18,8 @@ from prometheus_client.core import Metric
 from streams.engine.refused_rows import REFUSED
 from streams.engine.refused_rows import metric as refused_metric
 from streams.engine.store_metrics import declared, memory
+from streams.gateway import log_metrics
+from streams.gateway.log_metrics import LogMetrics
 from streams.gateway.view_protocol import ViewProtocol
 from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
 from streams.views.status import State
@@ -158,6 +160,7 @@ ALL = (
     DLQ,
     MEMORY,
     REFUSED,
+    *log_metrics.ALL,
 )
 
 
@@ -165,6 +168,7 @@ class Sources(NamedTuple):
     """The functions that the gauges read when they are collected; none of them blocks.
 
     clients: returns the number of stream clients.  dead_letters: returns counts by topic.
+    log_metrics: returns those of the transparency log.
     """
 
     view: ViewProtocol
@@ -172,6 +176,7 @@ class Sources(NamedTuple):
     clients: Callable[[], int]
     in_flight: Callable[[], int]
     dead_letters: Callable[[], Mapping[str, int]]
+    log_metrics: LogMetrics
 
 
 class Metrics:
@@ -264,5 +269,6 @@ class _GaugeCollector:
         yield metric_family(CLIENTS, {(): float(self._sources.clients())})
         yield memory(MEMORY)
         yield refused_metric()
+        yield from self._sources.log_metrics()
         letters = self._sources.dead_letters()
         yield metric_family(DLQ, {(topic,): float(count) for topic, count in letters.items()})

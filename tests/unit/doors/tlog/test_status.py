@@ -10,6 +10,7 @@ import pytest
 
 from schemas import encode
 from streams.engine.records import Output
+from streams.gateway.log_metrics import ALL
 from streams.ops.tlog.keys import sign_checkpoint
 from streams.ops.tlog.note import Checkpoint, Note, to_base64
 from tests.unit.doors.tlog.served import ServedLog, get, rule_of
@@ -91,6 +92,41 @@ def test_noise_is_counted_and_a_forked_checkpoint_is_a_conflict(served: ServedLo
     with served.gateway() as http:
         body = status_of(http)
     assert (body["conflict"], body["refused"], body["size"]) == (True, 2, 5)
+
+
+def metrics_of(http: httpx.AsyncClient) -> dict[str, float]:
+    """Return the values of the log's metrics by their names and labels."""
+    lines = get(http, "/metrics").text.splitlines()
+    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    names = tuple(declared.name for declared in ALL)
+    return {name: float(value) for name, value in values.items() if name.startswith(names)}
+
+
+def test_metrics_say_how_far_the_log_is_published(
+    served: ServedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.write(3)
+    served.logged.log.append([Output(ENTRIES.topic, ORIGIN.encode(), b"noise")])
+    with served.gateway() as http:
+        assert metrics_of(http) == {
+            'headrace_tlog_entries{state="sequenced"}': 3,
+            'headrace_tlog_entries{state="published"}': 3,
+            "headrace_audit_unpublished_seconds": 0,
+            "headrace_tlog_conflict": 0,
+            "headrace_tlog_refused_total": 1,
+        }
+    served.logged.write_facts(2)
+    with monkeypatch.context() as patched, served.logged.writer() as writer:
+        patched.setattr(writer, "_publish", lambda: None)
+        writer.round()
+    served.logged.now += 60_000
+    with served.gateway() as http:
+        metrics = metrics_of(http)
+    assert metrics['headrace_tlog_entries{state="sequenced"}'] == 5
+    assert metrics['headrace_tlog_entries{state="published"}'] == 3
+    assert 60 <= metrics["headrace_audit_unpublished_seconds"] < 70
+    with served.gateway(tlog_policy=None) as http:
+        assert metrics_of(http) == {}
 
 
 def test_without_a_policy_there_is_no_log(served: ServedLog) -> None:
