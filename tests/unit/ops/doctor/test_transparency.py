@@ -1,0 +1,83 @@
+"""Tests of the doctor's check of the transparency log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schemas import encode
+from streams.engine.records import Output
+from streams.ops.doctor.findings import Check, Level
+from streams.ops.doctor.transparency import check_log
+from streams.ops.tlog.keys import sign_checkpoint
+from streams.ops.tlog.note import Checkpoint, Note
+from tests.unit.ops.tlog.example_log import ORIGIN, POLICY, PRIVATE
+from tests.unit.ops.tlog.logged import ENTRIES, HEADS, Logged
+from topology.core import AUDIT_TREE_HEADS
+
+
+@pytest.fixture
+def logged(tmp_path: Path) -> Logged:
+    system = Logged(tmp_path)
+    (tmp_path / "policy").write_text(POLICY)
+    return system
+
+
+def publish(logged: Logged, count: int) -> None:
+    logged.write_facts(count)
+    with logged.writer() as writer:
+        writer.round()
+
+
+def check(logged: Logged) -> list[Check]:
+    return list(check_log(logged.log, logged.settings))
+
+
+def test_without_a_policy_nothing_is_checked(logged: Logged) -> None:
+    assert list(check_log(logged.log, replace(logged.settings, tlog_policy=None))) == []
+
+
+def test_the_newest_checkpoint_is_named(logged: Logged) -> None:
+    publish(logged, 2)
+    publish(logged, 3)
+    (finding,) = check(logged)
+    assert finding.level is Level.OK
+    assert finding.said.startswith("the newest checkpoint, of 5 entries at 2024-11-24T")
+    assert finding.said.endswith("is cosigned by nobody")
+
+
+def test_before_the_first_checkpoint(logged: Logged) -> None:
+    (finding,) = check(logged)
+    assert (finding.level, finding.said) == (
+        Level.WARN,
+        f"no checkpoint of {ORIGIN} is published",
+    )
+
+
+def test_two_checkpoints_that_contradict_each_other(logged: Logged) -> None:
+    publish(logged, 2)
+    checkpoint = Checkpoint(ORIGIN, 2, bytes(32))
+    note = Note(checkpoint.text, (sign_checkpoint(PRIVATE, checkpoint, 0),)).encode().decode()
+    head = {"origin": ORIGIN, "size": 2, "root": bytes(32), "note": note, "at": 0}
+    value = encode(AUDIT_TREE_HEADS.record or "", {**head, "quorum": True})
+    logged.log.append([Output(HEADS.topic, ORIGIN.encode(), value)])
+    (finding,) = check(logged)
+    assert finding.level is Level.FAIL
+    assert "two signed checkpoints of 2 entries contradict each other" in finding.said
+
+
+def test_noise_is_counted(logged: Logged) -> None:
+    publish(logged, 2)
+    for topic in (ENTRIES.topic, HEADS.topic):
+        logged.log.append([Output(topic, ORIGIN.encode(), b"noise")])
+    checkpoint, batches = check(logged)
+    assert (checkpoint.level, batches.level) == (Level.OK, Level.WARN)
+    assert batches.said == "1 of the newest 2 batches of entries do not count"
+
+
+def test_a_policy_that_is_none(logged: Logged, tmp_path: Path) -> None:
+    (tmp_path / "policy").write_text("log\n")
+    (finding,) = check(logged)
+    assert (finding.level, finding.said.partition(":")[0]) == (Level.FAIL, "policy_invalid")
