@@ -33,6 +33,7 @@ ALL = (
     "summit",
     "mcp",
     "masking",
+    "audit",
     "codec",
     "attacks",
     "console",
