@@ -2,9 +2,9 @@
 
 python -m bench.audit [--facts N]
 
-Facts of 700 bytes with nine headers, in two partitions of a log in memory: sequenced, with tiles and
-signatures; the writer started again, with its folder, without its position and without the folder;
-receipts made from a view; the whole verified.
+Facts of 700 bytes with nine headers, in two partitions of a log in memory: sequenced, with tiles
+and signatures; the writer started again, with its folder, without its position and without the
+folder; receipts made from a view; the whole verified.
 """
 
 from __future__ import annotations

@@ -22,8 +22,10 @@ def write_log(
 
     gaps: topic/partition, each to go on without its first records.
     """
+    from streams.ops.tlog.errors import NotWitnessed
     from streams.ops.tlog.log_keys import load_log_keys
     from streams.ops.tlog.tile_directory import TileDirectory
+    from streams.ops.tlog.witness_client import WitnessClient
     from streams.ops.tlog.writer import AT_ONCE, LogWriter
 
     if settings.crash_at:
@@ -31,20 +33,27 @@ def write_log(
 
         crash_points.install(settings.crash_at)
     keys = load_log_keys(settings)
+    timeout_s, authorities = settings.tlog_witness_timeout_s, settings.tlog_witness_ca
     accepted_gaps = [_parse_partition(gap) for gap in gaps]
     directory = TileDirectory(settings.tlog_dir or settings.state_dir / "tlog")
     with (
         common.interrupts() as stopped,
         common.connect(settings) as log,
-        LogWriter(log, settings.prefix, keys, directory, common.now_ms, accepted_gaps) as writer,
+        WitnessClient(keys.policy, timeout_s, authorities) as witnesses,
+        LogWriter(
+            log, settings.prefix, keys, directory, common.now_ms, accepted_gaps, witnesses
+        ) as writer,
     ):
         while True:
             result = writer.round()
-            if result.records or result.note is not None:
+            if result.records or result.note is not None or result.lacks_quorum:
                 _print_round(keys, result, as_json)
             more = result.records >= AT_ONCE
             if stopped.is_set() or (not more and (once or stopped.wait(every_s))):
-                return
+                break
+    if once and result.lacks_quorum:
+        message = f"not_witnessed: the checkpoint of {result.size} entries is not published"
+        raise NotWitnessed(message)
 
 
 def _parse_partition(text: str) -> TopicPartition:
@@ -69,10 +78,27 @@ def _print_round(keys: LogKeys, result: Round, as_json: bool) -> None:
             "root": root,
             "records": result.records,
             "published": published,
-            "witnesses": [],
+            "witnesses": [
+                {"name": each.name, "result": each.outcome, "detail": each.detail}
+                for each in result.witnesses
+            ],
             "note": None if result.note is None else result.note.encode().decode(),
         }
         common.echo(common.json_line(members))
         return
-    state = "published" if published else "not published"
-    common.echo(f"size {result.size} (+{result.records}) root {root} {state}")
+    common.echo(
+        f"size {result.size} (+{result.records}) root {root}"
+        f" {'published' if published else 'not published'}{_render_witnesses(result)}"
+    )
+
+
+def _render_witnesses(result: Round) -> str:
+    """Return which witnesses have cosigned, and why others have not; nothing without any."""
+    cosigned = [each.name for each in result.witnesses if each.signature is not None]
+    missing = [
+        f"{each.name} ({each.outcome}: {each.detail})"
+        for each in result.witnesses
+        if each.signature is None
+    ]
+    parts = [f", cosigned by {' '.join(cosigned)}"] if cosigned else []
+    return "".join([*parts, *([f", without {', '.join(missing)}"] if missing else [])])

@@ -309,6 +309,12 @@ class ServiceSettings:
         "whether a gateway serves the transparency log below /tlog/ without a token",
         "true or false",
     )
+    tlog_witness_timeout_s: int = number(
+        "TLOG_WITNESS_TIMEOUT_S", 10, "seconds that a request to a witness may take", 1, 600
+    )
+    tlog_witness_ca: Path | None = setting(
+        "TLOG_WITNESS_CA", None, "file of authorities for witnesses; if unset, the system's", "path"
+    )
     log_level: str = setting("LOG_LEVEL", "info", "lowest level that is logged", choices=LOG_LEVELS)
     log_format: str = setting(
         "LOG_FORMAT", "text", "format of log lines: text, or JSON objects", choices=LOG_FORMATS

@@ -141,6 +141,7 @@ STANDING = {
     "audit-after-commit": (True, False),
     "audit-in-tiles": (True, False),
     "audit-after-sign": (True, False),
+    "audit-after-witness": (True, False),
     "audit-before-publish": (True, True),
 }
 """Whether entries, and a tree head, are on the log when the writer is killed at a point."""

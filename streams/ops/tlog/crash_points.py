@@ -25,6 +25,9 @@ POINTS: dict[str, CrashPoint] = {
     "audit-after-sign": CrashPoint(
         LogWriter, "_sign", True, "a checkpoint is signed, and only in the folder"
     ),
+    "audit-after-witness": CrashPoint(
+        LogWriter, "_cosign", True, "witnesses have cosigned it, and nobody else has it"
+    ),
     "audit-before-publish": CrashPoint(
         LogWriter, "_commit_head", True, "the tree head is committed, and not in the folder"
     ),

@@ -17,6 +17,12 @@ class LogRolledBack(InfrastructureError):
     default_advice = "Restore the cluster, or begin another log with another origin and folder."
 
 
+class NotWitnessed(NegativeAnswer):
+    """An error for a checkpoint that too few witnesses have cosigned to be published."""
+
+    default_advice = "It is tried again by the next `headrace audit write`."
+
+
 class TopicNotCovered(NegativeAnswer):
     """An error for a record of a topic whose records have no entries."""
 

@@ -54,13 +54,21 @@ def load_log_keys(settings: ServiceSettings) -> LogKeys:
         raise PolicyLacksKey(
             f"{settings.tlog_policy} does not list the key {verifier.name}+{verifier.id}"
         )
-    if not policy.is_met_by(()):
-        raise PolicyInvalid(
-            f"{settings.tlog_policy}: the quorum needs {', '.join(policy.witnesses_of_quorum())},"
-            " and the writer asks no witnesses yet",
-            advice="Write with `quorum none`.",
-        )
+    _check_quorum(policy, settings.tlog_policy)
     return LogKeys(origin, batches, private, policy)
+
+
+def _check_quorum(policy: Policy, path: Path) -> None:
+    """Raise PolicyInvalid if witnesses that can be asked are no quorum."""
+    if policy.is_met_by(each.name for each in policy.witnesses if each.url is not None):
+        return
+    counting = policy.witnesses_of_quorum()
+    missing = [each.name for each in policy.witnesses if each.url is None]
+    names = ", ".join(name for name in missing if name in counting)
+    raise PolicyInvalid(
+        f"{path}: the quorum {policy.quorum} cannot be met, since {names} cannot be asked",
+        advice="Give these witnesses a URL in the policy, or write with `quorum none`.",
+    )
 
 
 def choose_origin(policy: Policy, chosen: str | None) -> str:

@@ -8,7 +8,7 @@ each other.  Tree, tiles and roots are pure functions of that topic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -22,11 +22,19 @@ from streams.ops.tlog.batches import EntrySequence, sign_batch, split_entries
 from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest, sort_key
 from streams.ops.tlog.errors import LogRolledBack
 from streams.ops.tlog.log_keys import LogKeys
-from streams.ops.tlog.merkle import RightEdge
+from streams.ops.tlog.merkle import EMPTY_ROOT, RightEdge, prove_consistency
 from streams.ops.tlog.note import Checkpoint, Note
-from streams.ops.tlog.opening import LogOpener
+from streams.ops.tlog.opening import LogOpener, OpenedLog
 from streams.ops.tlog.position import LogPosition
 from streams.ops.tlog.tile_directory import CHECKPOINT, POSITION, SIGNED, TileDirectory
+from streams.ops.tlog.tiles import TileNodes
+from streams.ops.tlog.witness_client import (
+    CosigningRequest,
+    WitnessClient,
+    WitnessOutcome,
+    WitnessResult,
+    add_cosignatures,
+)
 from topology.core import AUDIT_CHECKPOINTS, AUDIT_ENTRIES, AUDIT_TREE_HEADS
 from topology.topics import full_name
 
@@ -43,13 +51,19 @@ class Round(NamedTuple):
     """The result of one round.
 
     first: the size before it.  root: of the tree of that size.  note: the checkpoint, if the round
-    has published one.
+    has published one.  witnesses: what those that were asked have answered.
     """
 
     first: int
     size: int
     root: bytes
     note: Note | None
+    witnesses: tuple[WitnessResult, ...] = ()
+
+    @property
+    def lacks_quorum(self) -> bool:
+        """Return whether a checkpoint was not published, since too few have cosigned it."""
+        return self.note is None and bool(self.witnesses)
 
     @property
     def records(self) -> int:
@@ -57,11 +71,23 @@ class Round(NamedTuple):
         return self.size - self.first
 
 
+class Published(NamedTuple):
+    """The checkpoint, None if it was not published, and the answers of witnesses."""
+
+    note: Note | None
+    witnesses: tuple[WitnessResult, ...]
+
+
+NOT_PUBLISHED = Published(None, ())
+_UNEXPECTED = (WitnessOutcome.AHEAD, WitnessOutcome.CONFLICT)
+
+
 class LogWriter:
     """The writer of the log of an environment.
 
     clock: ms since the epoch.
     accepted_gaps: partitions whose first records are gone, and whose log goes on without them.
+    witnesses: asked to cosign each checkpoint; None: nobody is.
 
     Opening raises BrokerUnavailable, TopicsMismatch, SettingsError, LogRolledBack, InputTruncated.
     """
@@ -74,9 +100,11 @@ class LogWriter:
         directory: TileDirectory,
         clock: Callable[[], int],
         accepted_gaps: Collection[TopicPartition] = (),
+        witnesses: WitnessClient | None = None,
     ) -> None:
         self._log, self._prefix, self._keys, self._clock = log, prefix, keys, clock
         self._directory, self._accepted_gaps = directory, accepted_gaps
+        self._witnesses = witnesses
         self._producer = log.producer(f"{prefix}headrace-audit")
         self._state = EntrySequence(keys.origin, ())
         self._published = self._heads_offset = 0
@@ -86,11 +114,11 @@ class LogWriter:
 
     def __enter__(self) -> Self:
         self._producer.open()  # first: it fences the previous writer, so the log is final
-        opener = LogOpener(self._log, self._prefix, self._keys, self._directory)
-        self._state, newest, self._heads_offset = opener.open()
+        self._state, newest, self._heads_offset = self._read_log()
         self._keep_position()
         self._published = 0 if newest is None else newest.checkpoint.size
         positions = self._check_partitions()
+        self._probe_witnesses()
         self._reader = self._log.reader(positions)
         return self
 
@@ -116,8 +144,30 @@ class LogWriter:
             self._directory.append(lines)
             self._directory.flush()
             self._keep_position()
-        note = self._publish() if self._state.size > self._published else None
-        return Round(first, self._state.size, self._state.edge.root(), note)
+        published = self._publish() if self._state.size > self._published else NOT_PUBLISHED
+        return Round(first, self._state.size, self._state.edge.root(), *published)
+
+    def _read_log(self) -> OpenedLog:
+        """Read the log to its end.  Raises LogRolledBack, SettingsError."""
+        return LogOpener(self._log, self._prefix, self._keys, self._directory).open()
+
+    def _probe_witnesses(self) -> None:
+        """Raise LogRolledBack if a witness has cosigned a longer log.
+
+        They are sent the empty tree, with which every log begins.
+        """
+        if self._witnesses is not None:
+            empty = Checkpoint(self._keys.origin, 0, EMPTY_ROOT)
+            note = self._keys.sign(empty, self._clock() // 1000)
+            self._check_ahead(self._witnesses.probe(note, empty), self._state.size)
+
+    def _check_ahead(self, results: Sequence[WitnessResult], size: int) -> None:
+        for result in results:
+            if result.size is not None and result.size > size:
+                raise LogRolledBack(
+                    f"the witness {result.name} has cosigned {result.size} entries, and the log"
+                    f" has {size}"
+                )
 
     def _check_partitions(self) -> dict[TopicPartition, int]:
         """Return the next offset of each covered partition.
@@ -178,14 +228,38 @@ class LogWriter:
         )
         self._directory.write(POSITION, position.encode())
 
-    def _publish(self) -> Note:
+    def _publish(self) -> Published:
+        """Sign the tree, and publish it if the quorum has cosigned it."""
         at_ms = self._clock()
         checkpoint = Checkpoint(self._keys.origin, self._state.size, self._state.edge.root())
-        note = self._sign(checkpoint, at_ms)
+        signed = self._sign(checkpoint, at_ms)
+        results = self._cosign(checkpoint, signed)
+        names = [each.name for each in results if each.signature is not None]
+        if not self._keys.policy.is_met_by(names):
+            return Published(None, results)
+        note = add_cosignatures(signed, results)
         self._commit_head(checkpoint, note, at_ms)
         self._directory.write(CHECKPOINT, note.encode())
         self._published = checkpoint.size
-        return note
+        return Published(note, results)
+
+    def _cosign(self, checkpoint: Checkpoint, note: Note) -> tuple[WitnessResult, ...]:
+        """Ask the witnesses.
+
+        Raises LogRolledBack if one has cosigned a longer log, or another one, and the log on Kafka
+        bears it out.
+        """
+        if self._witnesses is None:
+            return ()
+        nodes = TileNodes(checkpoint.size, self._directory.read_tile)
+
+        def prove(old: int) -> Sequence[bytes]:
+            return prove_consistency(old, checkpoint.size, nodes.node)
+
+        results = self._witnesses.cosign(CosigningRequest(checkpoint, note, prove))
+        if any(each.outcome in _UNEXPECTED for each in results):
+            self._check_ahead(results, self._read_log().state.size)
+        return tuple(results)
 
     def _sign(self, checkpoint: Checkpoint, at_ms: int) -> Note:
         """Sign a checkpoint; keep it before it leaves the process."""

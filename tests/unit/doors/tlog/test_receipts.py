@@ -11,6 +11,7 @@ import pytest
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.policy import parse_policy
 from streams.ops.tlog.receipt import check_receipt, parse_receipt
+from streams.ops.tlog.writer import NOT_PUBLISHED
 from tests.unit.doors.tlog.served import ServedLog, get, rule_of
 from tests.unit.ops.tlog.example_log import POLICY
 from tests.unit.ops.tlog.logged import EVENTS, PARTITIONS
@@ -72,7 +73,7 @@ def test_a_record_is_not_proved_before_it_is_published(
 ) -> None:
     served.logged.write_facts(3)
     with monkeypatch.context() as patched, served.logged.writer() as writer:
-        patched.setattr(writer, "_publish", lambda: None)
+        patched.setattr(writer, "_publish", lambda: NOT_PUBLISHED)
         writer.round()
     with served.gateway() as http:
         path = f"{RECEIPTS}/apc.events/0/1"

@@ -17,6 +17,7 @@ from streams.ops.tlog.keys import sign_checkpoint
 from streams.ops.tlog.merkle import Tree, leaf_hash
 from streams.ops.tlog.note import Checkpoint, Note, parse_note
 from streams.ops.tlog.tiles import WIDTH, Tile, encode_bundle, width_of
+from streams.ops.tlog.writer import NOT_PUBLISHED
 from tests.unit.doors.tlog.served import ServedLog, get, rule_of
 from tests.unit.ops.tlog.example_log import ORIGIN, PRIVATE
 from tests.unit.ops.tlog.logged import HEADS
@@ -114,7 +115,7 @@ def test_entries_without_a_published_checkpoint_are_not_served(
     served.write(3)
     served.logged.write_facts(2)
     with monkeypatch.context() as patched, served.logged.writer() as writer:
-        patched.setattr(writer, "_publish", lambda: None)
+        patched.setattr(writer, "_publish", lambda: NOT_PUBLISHED)
         assert writer.round().size == 5
     with served.gateway() as http:
         assert checkpoint_of(get(http, "/tlog/checkpoint")).size == 3

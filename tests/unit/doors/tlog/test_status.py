@@ -13,6 +13,7 @@ from streams.engine.records import Output
 from streams.gateway.log_metrics import ALL
 from streams.ops.tlog.keys import sign_checkpoint
 from streams.ops.tlog.note import Checkpoint, Note, to_base64
+from streams.ops.tlog.writer import NOT_PUBLISHED
 from tests.unit.doors.tlog.served import ServedLog, get, rule_of
 from tests.unit.gateway.test_answers import conforms
 from tests.unit.ops.tlog.example_log import ORIGIN, PRIVATE
@@ -62,7 +63,7 @@ def test_what_is_not_published_is_not_covered(
     served.write(3)
     served.logged.write_facts(300)
     with monkeypatch.context() as patched, served.logged.writer() as writer:
-        patched.setattr(writer, "_publish", lambda: None)
+        patched.setattr(writer, "_publish", lambda: NOT_PUBLISHED)
         writer.round()
     served.logged.write_facts(5)
     with served.gateway() as http:
@@ -117,7 +118,7 @@ def test_metrics_say_how_far_the_log_is_published(
         }
     served.logged.write_facts(2)
     with monkeypatch.context() as patched, served.logged.writer() as writer:
-        patched.setattr(writer, "_publish", lambda: None)
+        patched.setattr(writer, "_publish", lambda: NOT_PUBLISHED)
         writer.round()
     served.logged.now += 60_000
     with served.gateway() as http:

@@ -21,7 +21,7 @@ from streams.ops.tlog.merkle import RightEdge
 from streams.ops.tlog.note import Checkpoint, Note
 from streams.ops.tlog.policy import Policy, parse_policy
 from streams.ops.tlog.verify import LogResult, verify_log
-from streams.ops.tlog.writer import LOGGED
+from streams.ops.tlog.writer import LOGGED, NOT_PUBLISHED
 from tests.unit.ops.tlog.example_log import KEY, ORIGIN, POLICY, PRIVATE
 from tests.unit.ops.tlog.logged import ENTRIES, EVENTS, HEADS, Logged
 from topology.core import AUDIT_TREE_HEADS
@@ -86,7 +86,7 @@ def test_what_is_behind_the_published_size_is_not_covered(
     first_ms = logged.now + 1
     logged.write_facts(2)
     with monkeypatch.context() as patched, logged.writer() as writer:
-        patched.setattr(writer, "_publish", lambda: None)
+        patched.setattr(writer, "_publish", lambda: NOT_PUBLISHED)
         writer.round()
     logged.write_facts(3)
     result = verify(logged)

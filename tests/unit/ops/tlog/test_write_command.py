@@ -97,12 +97,37 @@ def test_one_of_several_logs_is_chosen(logged: Logged) -> None:
     assert (keys.origin, len(note.signatures)) == (ORIGIN, 2)
 
 
-def test_a_quorum_of_witnesses_is_refused(logged: Logged) -> None:
+def write_policy(url: str) -> Settings:
+    """Write a policy whose quorum is one witness, and return settings that name it."""
     key = cosigner_key("w.example", Ed25519PrivateKey.from_private_bytes(bytes(32)))
     log_line = Path("k.pem.policy").read_text().splitlines()[0]
-    Path("p").write_text(f"{log_line}\nwitness w {key} http://w.example\nquorum w\n")
-    with pytest.raises(PolicyInvalid, match="the quorum needs w,"):
-        load_log_keys(Settings(audit_key=Path("k.pem"), tlog_policy=Path("p")))
+    Path("p").write_text(f"{log_line}\nwitness w {key} {url}\nquorum w\n")
+    return Settings(audit_key=Path("k.pem"), tlog_policy=Path("p"))
+
+
+def test_a_quorum_of_witnesses_that_cannot_be_asked_is_refused(logged: Logged) -> None:
+    assert load_log_keys(write_policy("http://w.example")).origin == ORIGIN
+    with pytest.raises(PolicyInvalid, match="quorum w cannot be met, since w cannot be asked"):
+        load_log_keys(write_policy(""))
+
+
+def test_a_log_without_its_quorum_ends_with_1(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_policy("http://127.0.0.1:1")
+    monkeypatch.setenv("HEADRACE_TLOG_POLICY", "p")
+    logged.write_facts(3)
+    result = run("write", "--once", code=1)
+    assert "size 3 (+3)" in result.stdout
+    assert "not published" in result.stdout
+    assert "w (unavailable: " in result.stdout
+    assert "not_witnessed" in result.stderr
+    members = json.loads(run("write", "--once", "--json", code=1).stdout)
+    assert (members["records"], members["published"], members["note"]) == (0, False, None)
+    assert [(each["name"], each["result"]) for each in members["witnesses"]] == [
+        ("w", "unavailable")
+    ]
+    assert not Path("files/checkpoint").exists()
 
 
 def test_the_topics_are_there_only_with_a_policy(tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def kill(
         (LogWriter, "_commit_entries"),
         (TileDirectory, "write_tile"),
         (LogWriter, "_sign"),
+        (LogWriter, "_cosign"),
         (LogWriter, "_commit_head"),
     ],
 )
