@@ -20,9 +20,9 @@ from pathlib import Path
 from bench.results import Recorder, parse, record_runs
 from streams.engine.records import Output, TopicPartition
 from streams.log.reading import partitions
+from streams.ops.tlog.logged_topics import LOGGED
 from streams.ops.tlog.policy import parse_policy
 from streams.ops.tlog.verify import verify_log
-from streams.ops.tlog.writer import LOGGED
 from streams.view_store.receipts import find_receipt
 from streams.view_store.transparency import TransparencyLog
 from streams.view_store.view import View

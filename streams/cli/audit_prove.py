@@ -146,7 +146,8 @@ def _read_receipt(position: str, wait_s: int, settings: Settings, missing: NoGat
     """Return the receipt of a record from an own view."""
     from streams.engine.records import TopicPartition
     from streams.ops.tlog.errors import TopicNotCovered
-    from streams.view_store.receipts import find_receipt, logged_topics
+    from streams.ops.tlog.logged_topics import logged_topics
+    from streams.view_store.receipts import find_receipt
     from streams.view_store.transparency import followed_log
     from streams.views.parse import parse_position
 

@@ -30,9 +30,9 @@ def verify_against_log(
     """
     from streams.log.reading import partitions
     from streams.ops.tlog.log_keys import choose_origin
+    from streams.ops.tlog.logged_topics import LOGGED
     from streams.ops.tlog.policy import load_policy
     from streams.ops.tlog.verify import verify_log
-    from streams.ops.tlog.writer import LOGGED
     from topology.topics import full_name
 
     policy = load_policy(policy_file)

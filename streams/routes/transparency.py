@@ -9,11 +9,11 @@ from streams.api.route import Call, Query, Route
 from streams.errors import NotFound
 from streams.log.state import LogState
 from streams.ops.audit.standing import count_unsealed
+from streams.ops.tlog.logged_topics import logged_topics
 from streams.ops.tlog.note import to_base64
 from streams.ops.tlog.policy import Cosignature
 from streams.routes.log import process_of
 from streams.routes.records import log_of
-from streams.view_store.receipts import logged_topics
 from streams.view_store.transparency import TransparencyLog, end_of_published, followed_log
 
 Json = dict[str, Any]

@@ -8,7 +8,6 @@ from streams.ops.tlog.heads import SignedHead
 from streams.ops.tlog.merkle import prove_inclusion
 from streams.ops.tlog.receipt import encode_receipt
 from streams.ops.tlog.tiles import Tile, TileNodes
-from streams.ops.tlog.writer import LOGGED
 from streams.view_store.transparency import (
     TransparencyLog,
     end_of_entries,
@@ -16,12 +15,6 @@ from streams.view_store.transparency import (
     read_published_tile,
 )
 from streams.views.reads import RowReader
-from topology.topics import full_name
-
-
-def logged_topics(prefix: str) -> frozenset[str]:
-    """Return the names of the topics whose records get entries."""
-    return frozenset(full_name(topic, prefix) for topic in LOGGED)
 
 
 def has_receipt(log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int) -> bool:

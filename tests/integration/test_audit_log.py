@@ -23,9 +23,9 @@ from streams.ops.tlog.batches import EntrySequence
 from streams.ops.tlog.crash_points import POINTS
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.heads import choose_newest, read_heads
+from streams.ops.tlog.logged_topics import LOGGED
 from streams.ops.tlog.policy import Policy, parse_policy
 from streams.ops.tlog.tiles import WIDTH, Tile
-from streams.ops.tlog.writer import LOGGED
 from tests.integration.system import Live, live
 from tests.interop.go_tools import GoTool
 from tests.processes import Process, environ_of, named, wait_for

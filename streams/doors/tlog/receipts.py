@@ -17,7 +17,8 @@ from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
 from streams.gateway.request_parts import read_query
 from streams.log.records import parse_number
-from streams.view_store.receipts import find_receipt, logged_topics
+from streams.ops.tlog.logged_topics import logged_topics
+from streams.view_store.receipts import find_receipt
 from streams.view_store.transparency import TransparencyLog
 from streams.views.parse import QueryParams
 

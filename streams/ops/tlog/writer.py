@@ -17,11 +17,11 @@ from streams.engine.log import Log, Reader
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import Fenced, InputTruncated
 from streams.log.reading import partitions
-from streams.ops.audit.chain import COVERED
 from streams.ops.tlog.batches import EntrySequence, sign_batch, split_entries
 from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest, sort_key
 from streams.ops.tlog.errors import LogRolledBack
 from streams.ops.tlog.log_keys import LogKeys
+from streams.ops.tlog.logged_topics import LOGGED
 from streams.ops.tlog.merkle import EMPTY_ROOT, RightEdge, prove_consistency
 from streams.ops.tlog.note import Checkpoint, Note
 from streams.ops.tlog.opening import LogOpener, OpenedLog
@@ -35,13 +35,11 @@ from streams.ops.tlog.witness_client import (
     WitnessResult,
     add_cosignatures,
 )
-from topology.core import AUDIT_CHECKPOINTS, AUDIT_ENTRIES, AUDIT_TREE_HEADS
+from topology.core import AUDIT_ENTRIES, AUDIT_TREE_HEADS
 from topology.topics import full_name
 
 AT_ONCE = 200_000
 """Number of records after which a round stops reading, even if there are more."""
-LOGGED = (*COVERED, AUDIT_CHECKPOINTS)
-"""The topics whose records have entries."""
 _POLL_S = 0.2
 _ENTRIES = AUDIT_ENTRIES.record or ""
 _TREE_HEAD = AUDIT_TREE_HEADS.record or ""

@@ -12,11 +12,12 @@ from streams.log.reading import partitions, records
 from streams.ops.tlog.batches import EntrySequence
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.log_keys import LogKeys
+from streams.ops.tlog.logged_topics import LOGGED
 from streams.ops.tlog.merkle import Tree, leaf_hash
 from streams.ops.tlog.note import Checkpoint, parse_note
 from streams.ops.tlog.policy import parse_policy
 from streams.ops.tlog.tile_directory import CHECKPOINT, SIGNED, TileDirectory
-from streams.ops.tlog.writer import LOGGED, LogWriter
+from streams.ops.tlog.writer import LogWriter
 from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.unit.ops.tlog.example_log import KEY, ORIGIN, POLICY, PRIVATE

@@ -17,11 +17,12 @@ from streams.ops.tlog import comparison
 from streams.ops.tlog.batches import EntrySequence, sign_batch
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.keys import cosigner_key, sign_checkpoint
+from streams.ops.tlog.logged_topics import LOGGED
 from streams.ops.tlog.merkle import RightEdge
 from streams.ops.tlog.note import Checkpoint, Note
 from streams.ops.tlog.policy import Policy, parse_policy
 from streams.ops.tlog.verify import LogResult, verify_log
-from streams.ops.tlog.writer import LOGGED, NOT_PUBLISHED
+from streams.ops.tlog.writer import NOT_PUBLISHED
 from tests.unit.ops.tlog.example_log import KEY, ORIGIN, POLICY, PRIVATE
 from tests.unit.ops.tlog.logged import ENTRIES, EVENTS, HEADS, Logged
 from topology.core import AUDIT_TREE_HEADS
