@@ -23,6 +23,10 @@ from streams.doors.mcp.records import (
 from streams.doors.mcp.results import Json, ToolRefused, refused, tool_result
 from streams.doors.mcp.rules import meaning_of
 from streams.engine.headers import CAUSE
+from streams.engine.records import TopicPartition
+from streams.view_store.receipts import find_receipt
+from streams.view_store.transparency import followed_log
+from streams.views.parse import parse_position
 
 _MOST_FACTS = 20
 
@@ -170,9 +174,21 @@ async def make_receipt(call: ToolCall) -> Json:
             "value_sha256": _hash(record),
             "verdict": None if fact is None else await _hash_fact(door, fact),
             **{name: (proof or {}).get(name) for name in ("rederived", "sealed", "receipt")},
+            "proof": None if fact is None else _read_receipt(door, fact, proof),
         },
         links=links_to(None, None if fact is None else door.short(fact)),
     )
+
+
+def _read_receipt(door: Door, fact: str, proof: Json | None) -> str | None:
+    """Return the receipt of a fact, a text; None while its proof names none."""
+    log = followed_log(door.settings)
+    if log is None or proof is None or proof["receipt"] is None:
+        return None
+    topic, partition, offset = parse_position(fact)
+    with door.gateway.view.reader() as rows:
+        receipt = find_receipt(log, rows, TopicPartition(topic, partition), offset)
+    return None if receipt is None else receipt.decode()
 
 
 async def _hash_fact(door: Door, fact: str) -> Json:

@@ -129,6 +129,7 @@ RECEIPT: Json = closed(
         "rederived": OBJECT_OR_NULL,
         "sealed": OBJECT_OR_NULL,
         "receipt": TEXT_OR_NULL,
+        "proof": TEXT_OR_NULL,
     }
 )
 STATE: Json = closed({"node": TEXT, "as_of": TEXT_OR_NULL, "state": OBJECT})

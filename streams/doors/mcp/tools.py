@@ -188,7 +188,8 @@ TOOLS: tuple[Tool, ...] = (
         "receipt",
         "Prove a record",
         "Returns the hashes of a record and of the verdict on it, whether that verdict follows"
-        " again from the log, and which signed checkpoint covers it.",
+        " again from the log, which signed checkpoint covers it, and in `proof` the receipt that it"
+        " is in the transparency log, if the gateway has one.",
         Role.READER,
         s.closed({"position": s.POSITION}),
         s.RECEIPT,

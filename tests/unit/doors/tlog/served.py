@@ -32,21 +32,28 @@ class ServedLog:
         self.folder = folder
 
     @contextmanager
-    def gateway(self, **settings: Any) -> Iterator[httpx.AsyncClient]:
-        """Start a gateway with these settings, and wait until its view has read the log."""
-        chosen: Settings = replace(self.settings, **settings)
+    def view(self, settings: Settings) -> Iterator[LiveView]:
+        """Start a view, and wait until it has read the log."""
         followed = None
-        if chosen.tlog_policy is not None:
+        if settings.tlog_policy is not None:
             followed = TransparencyLog(parse_policy(POLICY.encode()), ORIGIN)
         log, clock = self.logged.log, self.logged.tick
-        view = LiveView(log, self.folder / "view", chosen, clock, followed)
+        view = LiveView(log, self.folder / "view", settings, clock, followed)
         view.start()
         try:
             until(view, "ready")
-            transport = httpx.ASGITransport(create_app(chosen, log, view, clock=clock))
-            yield httpx.AsyncClient(transport=transport, base_url="http://localhost")
+            yield view
         finally:
             view.stop()
+
+    @contextmanager
+    def gateway(self, **settings: Any) -> Iterator[httpx.AsyncClient]:
+        """Start a gateway with these settings, and wait until its view has read the log."""
+        chosen: Settings = replace(self.settings, **settings)
+        with self.view(chosen) as view:
+            app = create_app(chosen, self.logged.log, view, clock=self.logged.tick)
+            transport = httpx.ASGITransport(app)
+            yield httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
     def write(self, count: int) -> None:
         """Log facts, and publish a checkpoint over them."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from streams.doors.mcp.door import ToolCall, new_door
+from streams.doors.mcp.explaining import make_receipt
+from streams.gateway.app import make_gateway
 from streams.ops.tlog.entries import RecordEntry, parse_entry
 from streams.ops.tlog.policy import parse_policy
 from streams.ops.tlog.receipt import check_receipt, parse_receipt
@@ -96,6 +100,28 @@ def test_a_proof_names_the_receipt_once_there_is_one(served: ServedLog) -> None:
         assert [proof["receipt"] for proof in proofs] == [f"{RECEIPTS}/apc.events/0/1", None]
         assert get(http, proofs[0]["receipt"]).status_code == 200
         assert "receipts" in get(http, "/v1/service").json()["features"]
+
+
+def ask_tool(served: ServedLog, position: str) -> dict[str, Any]:
+    """Return what the tool `receipt` of MCP answers."""
+    with served.view(served.settings) as view:
+        gateway = make_gateway(served.settings, served.logged.log, view, served.logged.tick)
+        try:
+            call = ToolCall(new_door(gateway, lambda: b""), {"position": position}, {})
+            body: dict[str, Any] = asyncio.run(make_receipt(call))["structuredContent"]
+        finally:
+            gateway.stop()
+    return body
+
+
+def test_the_tool_of_mcp_gives_the_receipt(served: ServedLog) -> None:
+    served.write(3)
+    served.logged.write_facts(1)
+    body = ask_tool(served, "apc.events/0/1")
+    assert body["receipt"] == f"{RECEIPTS}/apc.events/0/1"
+    assert check_receipt(body["proof"].encode(), parse_policy(POLICY.encode())).fault is None
+    assert parse_receipt(body["proof"].encode()).entry.position == "apc.events/0/1"
+    assert ask_tool(served, "apc.events/0/4")["proof"] is None
 
 
 def test_without_a_policy_there_are_no_receipts(served: ServedLog) -> None:
