@@ -130,7 +130,9 @@ def write(
     there is always one chain per partition.  Ctrl-C stops it.
 
     With HEADRACE_TLOG_POLICY it writes a transparency log instead: each record has one entry, and
-    each round with new ones one checkpoint, over all partitions together.
+    each round with new ones one checkpoint, over all partitions together, that is published once
+    the quorum of witnesses in the policy has cosigned it.  With --once it exits with 1 if it has
+    not.
 
     \b
     Examples:

@@ -144,8 +144,9 @@ class TransparencyLog(NamedTuple):
                 rows[_HEAD] = value
 
     def _head_size(self, rows: WriteBatch) -> int:
+        """Return the size of the head that is there, 0 if the policy of now does not accept it."""
         head = self._parse(rows.read(_HEAD))
-        return 0 if head is None else head.checkpoint.size
+        return 0 if head is None or not self.accepts(head) else head.checkpoint.size
 
     def accepts(self, head: SignedHead) -> bool:
         """Return whether the policy accepts a checkpoint."""

@@ -20,12 +20,14 @@ from streams.log.reading import partitions
 from streams.ops.tlog.batches import EntrySequence, sign_batch, split_entries
 from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest, sort_key
 from streams.ops.tlog.errors import LogRolledBack
+from streams.ops.tlog.heads import SignedHead
 from streams.ops.tlog.log_keys import LogKeys
 from streams.ops.tlog.logged_topics import LOGGED
 from streams.ops.tlog.merkle import EMPTY_ROOT, RightEdge, prove_consistency
 from streams.ops.tlog.note import Checkpoint, Note
 from streams.ops.tlog.opening import LogOpener, OpenedLog
 from streams.ops.tlog.position import LogPosition
+from streams.ops.tlog.receipt import judge_note
 from streams.ops.tlog.tile_directory import CHECKPOINT, POSITION, SIGNED, TileDirectory
 from streams.ops.tlog.tiles import TileNodes
 from streams.ops.tlog.witness_client import (
@@ -114,7 +116,7 @@ class LogWriter:
         self._producer.open()  # first: it fences the previous writer, so the log is final
         self._state, newest, self._heads_offset = self._read_log()
         self._keep_position()
-        self._published = 0 if newest is None else newest.checkpoint.size
+        self._published = self._size_of(newest)
         positions = self._check_partitions()
         self._probe_witnesses()
         self._reader = self._log.reader(positions)
@@ -128,9 +130,9 @@ class LogWriter:
         self._producer.close()
 
     def round(self) -> Round:
-        """Give the new records entries, sign the tree and publish it.
+        """Give the new records entries, sign the tree, and publish it once the quorum has cosigned.
 
-        Raises Fenced if another writer has begun, CommitFailed, BrokerUnavailable.
+        Raises Fenced if another writer has begun, LogRolledBack, CommitFailed, BrokerUnavailable.
         """
         first = self._state.size
         entries: list[Entry] = [*self._gaps, *self._read_records()]
@@ -148,6 +150,13 @@ class LogWriter:
     def _read_log(self) -> OpenedLog:
         """Read the log to its end.  Raises LogRolledBack, SettingsError."""
         return LogOpener(self._log, self._prefix, self._keys, self._directory).open()
+
+    def _size_of(self, head: SignedHead | None) -> int:
+        """Return the size of a published head, 0 if the policy of now does not accept it."""
+        if head is None:
+            return 0
+        fault = judge_note(head.note, head.checkpoint, self._keys.policy).fault
+        return head.checkpoint.size if fault is None else 0
 
     def _probe_witnesses(self) -> None:
         """Raise LogRolledBack if a witness has cosigned a longer log.

@@ -93,6 +93,20 @@ def test_without_the_quorum_entries_go_on_and_nothing_is_published(witnessed: Wi
     assert (logged.heads(), logged.checkpoint().size) == (1, 7)
 
 
+def test_a_checkpoint_of_a_policy_without_witnesses_is_published_anew(
+    witnessed: Witnessed,
+) -> None:
+    witnessed.logged.write_facts(3)
+    with witnessed.logged.writer() as writer:
+        writer.round()
+    with witnessed.writer() as writer:
+        assert writer.round().records == 0
+    witnessed.check()
+    assert witnessed.logged.heads() == 2
+    with witnessed.writer() as writer:
+        assert writer.round().witnesses == ()
+
+
 def test_a_writer_that_dies_after_the_witnesses_is_followed_by_another(
     witnessed: Witnessed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
