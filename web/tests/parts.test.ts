@@ -135,7 +135,7 @@ describe("proof", () => {
   };
 
   it("is green only where something was checked", () => {
-    expect(listLevels(proof).map((each) => each.holds)).toEqual([true, null, null]);
+    expect(listLevels(proof, false).map((each) => each.holds)).toEqual([true, null, null]);
     const sealed = {
       sequence: 1,
       from: 0,
@@ -145,10 +145,16 @@ describe("proof", () => {
       signature: "not_checked" as const,
       records: "match" as const,
     };
-    expect(listLevels({ ...proof, sealed })[2]?.holds).toBeNull();
-    expect(listLevels({ ...proof, sealed: { ...sealed, signature: "invalid" } })[2]?.holds).toBe(
-      false,
-    );
+    expect(listLevels({ ...proof, sealed }, false)[2]?.holds).toBeNull();
+    const broken = { ...proof, sealed: { ...sealed, signature: "invalid" as const } };
+    expect(listLevels(broken, false)[2]?.holds).toBe(false);
+  });
+
+  it("says whether a receipt is there, where there is a transparency log", () => {
+    const receipt = "/v1/audit/receipts/t/0/1";
+    expect(listLevels({ ...proof, receipt }, true)[3]?.holds).toBe(true);
+    expect(listLevels(proof, true)[3]?.holds).toBeNull();
+    expect(listLevels({ ...proof, receipt }, false)).toHaveLength(3);
   });
 });
 

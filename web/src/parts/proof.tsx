@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api/client";
 import { useApi } from "../api/use_api";
+import { hasFeature, service } from "../state/service";
 import { splitPosition } from "../state/url";
 import { Text } from "./text";
 import { Time } from "./time";
@@ -37,8 +38,20 @@ function describeSeal(sealed: Proof["sealed"]): Level {
   };
 }
 
-/** List what proves a fact, level by level. */
-export function listLevels(proof: Proof): Level[] {
+function describeReceipt(receipt: Proof["receipt"]): Level {
+  return {
+    name: "included",
+    holds: receipt === null ? null : true,
+    word: receipt === null ? "not in the log" : "in the log",
+    detail:
+      receipt === null
+        ? "The transparency log has no published entry of it."
+        : "It is in the transparency log, under a published checkpoint.",
+  };
+}
+
+/** List what proves a fact, level by level.  withReceipts: whether there is a transparency log. */
+export function listLevels(proof: Proof, withReceipts: boolean): Level[] {
   const { outcome, detail } = proof.rederived;
   return [
     {
@@ -49,6 +62,7 @@ export function listLevels(proof: Proof): Level[] {
     },
     { name: "rederived", ...REDERIVED[outcome], detail },
     describeSeal(proof.sealed),
+    ...(withReceipts ? [describeReceipt(proof.receipt)] : []),
   ];
 }
 
@@ -65,7 +79,7 @@ export function ProofBadges({ position }: { position: string }) {
     false,
   );
   if (!proof.data) return null;
-  const levels = listLevels(proof.data);
+  const levels = listLevels(proof.data, hasFeature(service.value, "receipts"));
   const level = levels.find((each) => each.name === shownLevel);
   return (
     <section class="proof" aria-label="Proof">
@@ -86,6 +100,11 @@ export function ProofBadges({ position }: { position: string }) {
         <p class="muted">
           <Text value={level.detail} />{" "}
           {level.name === "sealed" && <Time at={proof.data.sealed?.at} />}
+          {level.name === "included" && proof.data.receipt !== null && (
+            <a href={proof.data.receipt} download={`${position.replaceAll("/", "-")}.tlog-proof`}>
+              Download the receipt
+            </a>
+          )}
         </p>
       )}
     </section>

@@ -35,3 +35,8 @@ export function isOperator(state: State<Service>): boolean {
 export function isSignedOut(state: State<Service>): boolean {
   return state.data?.tokens === true && state.data.caller === null;
 }
+
+/** Whether the gateway has a feature, by its word in the list. */
+export function hasFeature(state: State<Service>, word: string): boolean {
+  return state.data?.features.includes(word) ?? false;
+}
