@@ -156,6 +156,17 @@ describe("proof", () => {
     expect(listLevels(proof, true)[3]?.holds).toBeNull();
     expect(listLevels({ ...proof, receipt }, false)).toHaveLength(3);
   });
+
+  it("names the witnesses of the checkpoint over a fact with a receipt", () => {
+    const receipt = "/v1/audit/receipts/t/0/1";
+    const cosigners = [{ name: "w1", at: "2026-01-01T00:00:00.000Z" }];
+    const [witnessed] = listLevels({ ...proof, receipt }, true, cosigners).slice(4);
+    expect(witnessed).toMatchObject({ name: "witnessed", holds: true });
+    expect(witnessed?.detail).toContain("w1");
+    expect(listLevels({ ...proof, receipt }, true, [])[4]?.holds).toBeNull();
+    expect(listLevels(proof, true, cosigners)[4]?.holds).toBeNull();
+    expect(listLevels({ ...proof, receipt }, true)).toHaveLength(4);
+  });
 });
 
 describe("rows", () => {

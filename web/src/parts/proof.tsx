@@ -7,6 +7,7 @@ import { Text } from "./text";
 import { Time } from "./time";
 
 type Proof = Schemas["Proof"];
+type Cosigners = Schemas["AuditLog"]["cosigners"];
 
 export interface Level {
   name: string;
@@ -50,8 +51,24 @@ function describeReceipt(receipt: Proof["receipt"]): Level {
   };
 }
 
-/** List what proves a fact, level by level.  withReceipts: whether there is a transparency log. */
-export function listLevels(proof: Proof, withReceipts: boolean): Level[] {
+function describeWitnesses(receipt: Proof["receipt"], cosigners: Cosigners): Level {
+  const names = receipt === null ? [] : cosigners.map((each) => each.name);
+  const witnessed = names.length > 0;
+  return {
+    name: "witnessed",
+    holds: witnessed ? true : null,
+    word: witnessed ? "witnessed" : "not witnessed",
+    detail: witnessed
+      ? `The newest checkpoint over it is cosigned by ${names.join(", ")}.`
+      : "No witness has cosigned a checkpoint over it.",
+  };
+}
+
+/** List what proves a fact, level by level.
+
+withReceipts: whether there is a transparency log.
+cosigners: of its newest checkpoint; undefined while they are unknown. */
+export function listLevels(proof: Proof, withReceipts: boolean, cosigners?: Cosigners): Level[] {
   const { outcome, detail } = proof.rederived;
   return [
     {
@@ -63,6 +80,7 @@ export function listLevels(proof: Proof, withReceipts: boolean): Level[] {
     { name: "rederived", ...REDERIVED[outcome], detail },
     describeSeal(proof.sealed),
     ...(withReceipts ? [describeReceipt(proof.receipt)] : []),
+    ...(cosigners ? [describeWitnesses(proof.receipt, cosigners)] : []),
   ];
 }
 
@@ -78,8 +96,14 @@ export function ProofBadges({ position }: { position: string }) {
       api.GET("/v1/records/{topic}/{partition}/{offset}/proof", { params: { path }, signal }),
     false,
   );
+  const withReceipts = hasFeature(service.value, "receipts");
+  const log = useApi(
+    withReceipts ? "/v1/audit/log" : null,
+    (signal) => api.GET("/v1/audit/log", { signal }),
+    false,
+  );
   if (!proof.data) return null;
-  const levels = listLevels(proof.data, hasFeature(service.value, "receipts"));
+  const levels = listLevels(proof.data, withReceipts, log.data?.cosigners);
   const level = levels.find((each) => each.name === shownLevel);
   return (
     <section class="proof" aria-label="Proof">
