@@ -12,11 +12,10 @@ from typing import Any
 import httpx
 
 from streams.gateway.app import create_app
-from streams.ops.tlog.policy import parse_policy
 from streams.settings import Settings
 from streams.view_store.live import LiveView
-from streams.view_store.transparency import TransparencyLog
-from tests.unit.ops.tlog.example_log import ORIGIN, POLICY
+from streams.view_store.transparency import followed_log
+from tests.unit.ops.tlog.example_log import POLICY
 from tests.unit.ops.tlog.logged import Logged
 from tests.unit.views.living import until
 
@@ -34,11 +33,8 @@ class ServedLog:
     @contextmanager
     def view(self, settings: Settings) -> Iterator[LiveView]:
         """Start a view, and wait until it has read the log."""
-        followed = None
-        if settings.tlog_policy is not None:
-            followed = TransparencyLog(parse_policy(POLICY.encode()), ORIGIN)
         log, clock = self.logged.log, self.logged.tick
-        view = LiveView(log, self.folder / "view", settings, clock, followed)
+        view = LiveView(log, self.folder / "view", settings, clock, followed_log(settings))
         view.start()
         try:
             until(view, "ready")

@@ -8,20 +8,19 @@ from pathlib import Path
 import httpx
 import pytest
 
-from schemas import encode
 from streams.access import Role
 from streams.access.tokens import new_token
 from streams.engine.records import Output
 from streams.errors import PolicyInvalid
-from streams.ops.tlog.keys import sign_checkpoint
+from streams.ops.tlog.keys import cosign_checkpoint
 from streams.ops.tlog.merkle import Tree, leaf_hash
-from streams.ops.tlog.note import Checkpoint, Note, parse_note
+from streams.ops.tlog.note import Checkpoint, parse_note
 from streams.ops.tlog.tiles import WIDTH, Tile, encode_bundle, width_of
 from streams.ops.tlog.writer import NOT_PUBLISHED
 from tests.unit.doors.tlog.served import ServedLog, get, rule_of
-from tests.unit.ops.tlog.example_log import ORIGIN, PRIVATE
+from tests.unit.ops.tlog.example_log import KEY, ORIGIN
 from tests.unit.ops.tlog.logged import HEADS
-from topology.core import AUDIT_TREE_HEADS
+from tests.unit.ops.tlog.witness_double import WitnessDouble
 
 TILE = "/tlog/tile/0/000"
 
@@ -129,11 +128,7 @@ def test_a_checkpoint_of_another_history_is_not_served(
     served.write(3)
     served.write(2)
     for size in (4, 5, 9):
-        checkpoint = Checkpoint(ORIGIN, size, bytes(32))
-        note = Note(checkpoint.text, (sign_checkpoint(PRIVATE, checkpoint, 0),)).encode().decode()
-        head = {"origin": ORIGIN, "size": size, "root": bytes(32), "note": note, "at": 0}
-        value = encode(AUDIT_TREE_HEADS.record or "", {**head, "quorum": True})
-        served.logged.log.append([Output(HEADS.topic, ORIGIN.encode(), value)])
+        served.logged.add_head(Checkpoint(ORIGIN, size, bytes(32)))
         served.logged.log.append([Output(HEADS.topic, ORIGIN.encode(), b"noise")])
     with served.gateway() as http:
         assert checkpoint_of(get(http, "/tlog/checkpoint")).size == 5
@@ -147,6 +142,23 @@ def test_a_view_that_goes_on_serves_what_comes(served: ServedLog) -> None:
         with served.gateway() as http:
             published = checkpoint_of(get(http, "/tlog/checkpoint"))
             assert published == served.logged.checkpoint()
+
+
+def test_a_checkpoint_is_published_anew_under_a_changed_policy(served: ServedLog) -> None:
+    served.write(3)
+    witness = WitnessDouble("w1")
+    policy = served.folder / "changed"
+    policy.write_text(f"log {KEY}\n{witness.line}quorum w1\n")
+    with served.gateway(tlog_policy=policy) as http:
+        assert rule_of(get(http, "/tlog/checkpoint")) == (404, "not_published")
+    checkpoint = served.logged.checkpoint()
+    cosignature = cosign_checkpoint(witness.name, witness.private, checkpoint, witness.time_s)
+    served.logged.add_head(checkpoint, cosignature)
+    with served.gateway(tlog_policy=policy) as http:
+        published = get(http, "/tlog/checkpoint")
+        assert checkpoint_of(published) == checkpoint
+        names = [line.name for line in parse_note(published.content).signatures]
+        assert names == [ORIGIN, witness.name]
 
 
 def test_without_a_policy_nothing_is_served(served: ServedLog) -> None:

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from schemas import encode
 from streams.engine.records import Output
 from streams.ops.doctor.findings import Check, Level
 from streams.ops.doctor.transparency import check_log
-from streams.ops.tlog.keys import sign_checkpoint
-from streams.ops.tlog.note import Checkpoint, Note
-from tests.unit.ops.tlog.example_log import ORIGIN, POLICY, PRIVATE
+from streams.ops.tlog.note import Checkpoint
+from tests.unit.ops.tlog.example_log import ORIGIN, POLICY
 from tests.unit.ops.tlog.logged import ENTRIES, HEADS, Logged
-from topology.core import AUDIT_TREE_HEADS
 
 
 @pytest.fixture
@@ -58,11 +55,7 @@ def test_before_the_first_checkpoint(logged: Logged) -> None:
 
 def test_two_checkpoints_that_contradict_each_other(logged: Logged) -> None:
     publish(logged, 2)
-    checkpoint = Checkpoint(ORIGIN, 2, bytes(32))
-    note = Note(checkpoint.text, (sign_checkpoint(PRIVATE, checkpoint, 0),)).encode().decode()
-    head = {"origin": ORIGIN, "size": 2, "root": bytes(32), "note": note, "at": 0}
-    value = encode(AUDIT_TREE_HEADS.record or "", {**head, "quorum": True})
-    logged.log.append([Output(HEADS.topic, ORIGIN.encode(), value)])
+    logged.add_head(Checkpoint(ORIGIN, 2, bytes(32)))
     (finding,) = check(logged)
     assert finding.level is Level.FAIL
     assert "two signed checkpoints of 2 entries contradict each other" in finding.said

@@ -11,10 +11,11 @@ from streams.engine.records import Output, TopicPartition
 from streams.log.reading import partitions, records
 from streams.ops.tlog.batches import EntrySequence
 from streams.ops.tlog.entries import RecordEntry, parse_entry
+from streams.ops.tlog.keys import sign_checkpoint
 from streams.ops.tlog.log_keys import LogKeys
 from streams.ops.tlog.logged_topics import LOGGED
 from streams.ops.tlog.merkle import Tree, leaf_hash
-from streams.ops.tlog.note import Checkpoint, parse_note
+from streams.ops.tlog.note import Checkpoint, Note, NoteSignature, parse_note
 from streams.ops.tlog.policy import parse_policy
 from streams.ops.tlog.tile_directory import CHECKPOINT, SIGNED, TileDirectory
 from streams.ops.tlog.writer import LogWriter
@@ -76,6 +77,14 @@ class Logged:
     def add_batch(self, batch: dict[str, Any]) -> None:
         value = encode(AUDIT_ENTRIES.record or "", batch)
         self.log.append([Output(AUDIT_ENTRIES.name, ORIGIN.encode(), value)])
+
+    def add_head(self, checkpoint: Checkpoint, *cosignatures: NoteSignature) -> None:
+        """Publish a checkpoint, signed by the log, whether it is one of the log or not."""
+        signatures = (sign_checkpoint(PRIVATE, checkpoint, 0), *cosignatures)
+        note = Note(checkpoint.text, signatures).encode().decode()
+        head = {**checkpoint._asdict(), "note": note, "quorum": True, "at": self.now}
+        value = encode(AUDIT_TREE_HEADS.record or "", head)
+        self.log.append([Output(HEADS.topic, ORIGIN.encode(), value)])
 
     def lines(self) -> list[bytes]:
         """Return all entries of the log."""
