@@ -12,6 +12,7 @@ from streams.cli import common, text
 from streams.cli.audit_chains import show_result
 from streams.cli.audit_check import check
 from streams.cli.audit_log import write_log
+from streams.cli.audit_monitor import monitor
 from streams.cli.audit_prove import prove
 from streams.cli.audit_status import status
 from streams.cli.audit_verify import verify_against_log
@@ -42,6 +43,7 @@ def command() -> None:
 
 
 command.add_command(check)
+command.add_command(monitor)
 command.add_command(prove)
 command.add_command(status)
 

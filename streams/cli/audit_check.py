@@ -70,7 +70,7 @@ def check(
         from streams.ops.audit.segment import read_record
 
         record = read_record(record_file)
-    policy = _load_policy(policy_file)
+    policy = load_chosen_policy(policy_file)
     result = check_receipt(_read(receipt), policy, record)
     if url is not None and result.fault is None:
         result = _compare_with_log(result, policy, url)
@@ -98,7 +98,8 @@ def _compare_with_log(result: ReceiptCheck, policy: Policy, url: str) -> Receipt
     return replace(result, fault=comparison.fault, detail=comparison.detail)
 
 
-def _load_policy(path: Path | None) -> Policy:
+def load_chosen_policy(path: Path | None) -> Policy:
+    """Return the policy of a file, or else of the settings.  Raises UsageError, PolicyInvalid."""
     from streams.ops.tlog.policy import load_policy
 
     chosen = path or Settings.load().tlog_policy
