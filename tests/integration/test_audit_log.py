@@ -47,30 +47,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def system(broker: str, folder: Path) -> Iterator[Live]:
     key = str(folder / "auditor.pem")
-    _audit({}, "key", key, "--origin", ORIGIN)
+    run_audit({}, "key", key, "--origin", ORIGIN)
     settings = {"AUDIT_KEY": key, "TLOG_POLICY": f"{key}.policy", "TLOG_DIR": str(folder / "tlog")}
     with live(broker, folder, **settings) as running:
         yield running
 
 
-def _audit(settings: dict[str, str], *arguments: str, code: int = 0) -> str:
-    command = [sys.executable, "-m", "streams.cli", "audit", *arguments]
-    done = subprocess.run(
-        command, env=environ_of(named(settings)), capture_output=True, text=True, timeout=120
-    )
+def run_audit(settings: dict[str, str], *arguments: str, code: int = 0) -> str:
+    done = audit(settings, *arguments)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stdout
 
 
-def send(system: Live, numbers: range) -> None:
-    """Send packets that no timer is set for, and wait until all of them are judged."""
+def audit(settings: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "streams.cli", "audit", *arguments]
+    return subprocess.run(
+        command,
+        env=environ_of(named(settings)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def send(system: Live, numbers: range) -> list[str]:
+    """Send packets without timers, wait until all are judged, and return their positions."""
     with system.client as client:
         packets = [idea(number, routing__requires_ack=False) for number in numbers]
-        positions = client.post("/v1/apc/packets", json=packets).json()["positions"]
+        positions: list[str] = client.post("/v1/apc/packets", json=packets).json()["positions"]
         last_of_each = {position.rpartition("/")[0]: position for position in positions}
         for position in last_of_each.values():
             response = client.get("/v1/apc/packets", params={"after": position, "limit": 1})
             assert response.status_code == 200, response.text
+    return positions
 
 
 def policy_of(folder: Path) -> Policy:
@@ -117,7 +127,7 @@ def check_log(system: Live, folder: Path) -> None:
     assert newest is not None
     assert newest.checkpoint.size == len(lines)
     assert (folder / "tlog" / "checkpoint").read_bytes() == newest.note.encode()
-    verified = json.loads(_audit(system.environ, "verify", "--json"))
+    verified = json.loads(run_audit(system.environ, "verify", "--json"))
     assert (verified["holds"], verified["covered"], verified["size"]) == (True, True, len(lines))
 
 
@@ -132,7 +142,7 @@ def test_each_record_has_one_entry_whatever_is_killed(system: Live, folder: Path
         send(system, range(100 * (kill + 1), 100 * (kill + 1) + 40))
         wait_for(partial(has_entries, system, folder, goal), "entries")
         writer.kill()
-    _audit(system.environ, "write", "--once")
+    run_audit(system.environ, "write", "--once")
     check_log(system, folder)
 
 
@@ -153,7 +163,7 @@ def test_a_crash_at_each_point_leaves_one_history(
     system: Live, folder: Path, numbers: Iterator[range], point: str, lost: bool
 ) -> None:
     send(system, next(numbers))
-    _audit(system.environ, "write", "--once")
+    run_audit(system.environ, "write", "--once")
     before = count_written(system, folder)
     checkpoint = (folder / "tlog" / "checkpoint").read_bytes()
     send(system, next(numbers))
@@ -164,7 +174,7 @@ def test_a_crash_at_each_point_leaves_one_history(
     assert (folder / "tlog" / "checkpoint").read_bytes() == checkpoint
     if lost:
         shutil.rmtree(folder / "tlog")
-    _audit(system.environ, "write", "--once")
+    run_audit(system.environ, "write", "--once")
     check_log(system, folder)
 
 
@@ -196,7 +206,7 @@ def test_the_last_of_two_writers_stays(system: Live, folder: Path) -> None:
     send(system, range(9100, 9110))
     second.wait_text("published")
     second.kill()
-    _audit(system.environ, "write", "--once")
+    run_audit(system.environ, "write", "--once")
     heads = read_heads(system.log, system.prefix, policy_of(folder), ORIGIN)
     state, _ = read_log(system, folder, {head.checkpoint.size for head in heads})
     assert all(state.roots[head.checkpoint.size] == head.checkpoint.root for head in heads)
@@ -213,7 +223,7 @@ def test_go_proves_what_the_folder_and_the_gateway_hold(
 ) -> None:
     for _ in range(3):
         send(system, next(numbers))
-        _audit(system.environ, "write", "--once")
+        run_audit(system.environ, "write", "--once")
     heads = read_heads(system.log, system.prefix, policy_of(folder), ORIGIN)
     lines = read_log(system, folder, set())[1]
     for name in ("notes", "receipts"):
@@ -229,7 +239,7 @@ def test_go_proves_what_the_folder_and_the_gateway_hold(
         for index in {0, len(lines) // 2, len(lines) - 1}:
             receipt = tmp_path / "receipts" / str(index)
             receipt.write_bytes(get_receipt(client, lines[index]))
-            _audit({}, "check", str(receipt), "--policy", str(tmp_path / "policy"))
+            run_audit({}, "check", str(receipt), "--policy", str(tmp_path / "policy"))
     shutil.copytree(folder / "tlog", tmp_path / "changed")
     path = tmp_path / "changed" / Tile(None, 0, min(WIDTH, len(lines))).path
     path.write_bytes(path.read_bytes()[:-2] + b"x\n")

@@ -45,6 +45,11 @@ class GoTool:
             check=False,
         )
 
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start it; its input is a pipe, which ends with this process."""
+        pipe, command = subprocess.PIPE, [str(self._program), *arguments]
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+
 
 def _find_compiler(module: Path) -> str:
     """Find a Go that is new enough for the module."""
