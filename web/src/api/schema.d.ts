@@ -1659,6 +1659,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far the transparency log is published, who has cosigned it, and which records it covers; at most 2 s old */
+        get: operations["show_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/asap": {
         parameters: {
             query?: never;
@@ -3004,6 +3021,37 @@ export interface components {
             redrives: components["schemas"]["AuditedRedrive"][];
         };
         /**
+         * AuditLog
+         * @description The transparency log of the policy.
+         *
+         *     size, root, published_at: of the newest checkpoint that the policy accepts; root in base64.
+         *     sequenced: the number of entries, published or not.  quorum: whether there is such a checkpoint.
+         *     conflict: a signed checkpoint has a root that the log does not have.
+         *     refused: records on the topics of the log that did not count.
+         */
+        AuditLog: {
+            /** Origin */
+            origin: string;
+            /** Size */
+            size: number;
+            /** Root */
+            root: string | null;
+            /** Sequenced */
+            sequenced: number;
+            /** Published At */
+            published_at: string | null;
+            /** Cosigners */
+            cosigners: components["schemas"]["LogCosigner"][];
+            /** Quorum */
+            quorum: boolean;
+            /** Conflict */
+            conflict: boolean;
+            /** Refused */
+            refused: number;
+            /** Partitions */
+            partitions: components["schemas"]["LogPartition"][];
+        };
+        /**
          * AuditedPartition
          * @description A partition of facts.  sealed_to: the first offset that no checkpoint covers.
          */
@@ -3636,6 +3684,19 @@ export interface components {
              */
             status: "queued" | "running" | "completed" | "failed" | "cancelled" | "budget_exceeded";
         };
+        /**
+         * LogCosigner
+         * @description A witness of the policy that has cosigned the newest checkpoint.
+         */
+        LogCosigner: {
+            /** Name */
+            name: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
         /** LogOffsets */
         LogOffsets: {
             /** Topics */
@@ -3643,6 +3704,24 @@ export interface components {
             /** Processors */
             processors: components["schemas"]["ProcessorOffsets"][];
             view: components["schemas"]["ViewReadiness"];
+        };
+        /**
+         * LogPartition
+         * @description A partition whose records get entries.
+         *
+         *     covered_to: the first offset without a published entry.  uncovered: the records from there on.
+         */
+        LogPartition: {
+            /** Topic */
+            topic: string;
+            /** Partition */
+            partition: number;
+            /** Covered To */
+            covered_to: number;
+            /** End */
+            end: number;
+            /** Uncovered */
+            uncovered: number;
         };
         /**
          * LoggedRecord
@@ -4011,6 +4090,8 @@ export interface components {
         /**
          * Proof
          * @description A proof of one fact, computed when it was asked for.
+         *
+         *     receipt: the path of its receipt, if it has a published entry in a transparency log.
          */
         Proof: {
             /** Position */
@@ -19747,6 +19828,90 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_log: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditLog"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
             /** @description Unprocessable Content. */
             422: {
