@@ -190,6 +190,7 @@ class Metrics:
             d.name: create_metric(d, self._registry) for d in ALL if not d.read_at_export
         }
         self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
+        self._mcp_events: dict[str, Counter] = {}
 
     def observe_request(self, method: str, route: str, status: int, took_s: float | None) -> None:
         """Count a request and observe its time.  took_s: None for a stream."""
@@ -216,7 +217,9 @@ class Metrics:
 
     def count_mcp_events(self, mode: str, count: int) -> None:
         """Count events that a client was given.  mode: `poll` or `push`."""
-        self._metrics[MCP_EVENTS.name].labels(mode).inc(count)
+        if mode not in self._mcp_events:
+            self._mcp_events[mode] = self._metrics[MCP_EVENTS.name].labels(mode)
+        self._mcp_events[mode].inc(count)
 
     def count_mcp_scan_cut(self) -> None:
         self._metrics[MCP_SCANS_CUT.name].inc()

@@ -12,8 +12,11 @@ from typing import Any
 
 import httpx
 import pytest
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient
 from mcp.client import Client
 
+from streams.engine.records import TopicPartition
 from tests.integration.mcp_wire import Wire
 from tests.integration.system import Live, live
 from tests.processes import environ_of, named, wait_for
@@ -63,6 +66,47 @@ def test_a_killed_gateway_loses_no_event_and_no_result(broker: str, tmp_path: Pa
         (page,) = call(system, ("events", {**OUTCOMES, "cursor": page["cursor"], "wait_s": 50}))
         assert [each["data"]["value"]["taskId"] for each in page["events"]] == [second["taskId"]]
         verify(system, tmp_path)
+
+
+def test_two_gateways_and_a_log_whose_start_moved_continue_a_cursor(
+    broker: str, tmp_path: Path
+) -> None:
+    acks: Json = {"name": "fact", "arguments": {"topic": "sap.acks"}}
+    envelopes = [task(number) for number in range(12)]
+    with live(broker, tmp_path, SAP_MAX_WAIT_S="60") as system:
+        system.start_gateway()
+        gateways = [Wire(url) for url in system.urls()]
+        assert len(gateways) == 2
+        start = cursor = gateways[0].ask("events/poll", acks)["cursor"]
+        ids: list[str] = []
+        for number, envelope in enumerate(envelopes):
+            gateways[number % 2].send("sap.tasks", envelope)
+            page = gateways[(number + 1) % 2].ask("events/poll", {**acks, "cursor": cursor})
+            assert page["truncated"] is False
+            ids += [each["data"]["value"]["taskId"] for each in page["events"]]
+            cursor = page["cursor"]
+        assert ids == [each["taskId"] for each in envelopes]
+        first_kept = delete_half(system, "sap.acks")
+        for gateway in gateways:
+            page = gateway.ask("events/poll", {**acks, "cursor": start})
+            assert page["truncated"] is True
+            left = [each["eventId"].split("/")[1:] for each in page["events"]]
+            assert left
+            assert all(int(offset) >= first_kept[int(number)] for number, offset in left)
+            page = gateway.ask("events/poll", {**acks, "cursor": cursor})
+            assert (page["events"], page["truncated"]) == ([], False)
+
+
+def delete_half(system: Live, topic: str) -> dict[int, int]:
+    """Delete the first records of each partition, and return the offsets of those that are left."""
+    name = system.prefix + topic
+    tps = [TopicPartition(name, number) for number in range(system.settings.partitions)]
+    starts = {tp.partition: (end + 1) // 2 for tp, end in system.log.ends(tps).items()}
+    admin = AdminClient({"bootstrap.servers": system.environ["BOOTSTRAP"]})
+    deleted = admin.delete_records([KafkaPartition(name, *each) for each in starts.items()])
+    for future in deleted.values():
+        future.result(30)
+    return starts
 
 
 class Follower:

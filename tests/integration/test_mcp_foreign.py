@@ -98,24 +98,37 @@ def sent_packet(system: Live) -> str:
     return node
 
 
-def test_the_typescript_client_is_served(system: Live, tools: NodeTools) -> None:
+def order_of(system: Live) -> dict[str, Any]:
+    """Return what a client of TypeScript is to ask."""
+    envelope = {**task(), "taskId": str(uuid.uuid4())}
+    results = [result(envelope, "RUNNING"), result(envelope)]
     node = sent_packet(system)
-    answer = tools.ask_json("client.js", {"url": f"{system.url}/mcp", "node": node})
-    assert answer["server"] == "headrace"
+    return {"url": f"{system.url}/mcp", "node": node, "task": envelope, "results": results}
+
+
+def check_answer(answer: dict[str, Any], order: dict[str, Any]) -> None:
     assert {"send", "explain", "state"} <= set(answer["tools"])
-    assert answer["state"]["node"] == node
+    assert answer["state"]["node"] == order["node"]
     assert answer["refused"] == [True, "node_unknown"]
-    assert answer["resource"]["node"] == node
+    assert answer["progress"][:2] == ["QUEUED", "RUNNING"]
+    outcome = answer["outcome"]
+    assert (outcome["taskId"], outcome["status"]) == (order["task"]["taskId"], "SUCCEEDED")
+    assert answer["resource"]["node"] == order["node"]
     assert "token_missing" in answer["completed"]
 
 
+def test_the_typescript_client_is_served(system: Live, tools: NodeTools) -> None:
+    order = order_of(system)
+    answer = tools.ask_json("client.js", order)
+    assert answer["server"] == "headrace"
+    check_answer(answer, order)
+
+
 def test_the_newer_typescript_client_is_served(system: Live, tools: NodeTools) -> None:
-    node = sent_packet(system)
-    answer = tools.ask_json("modern.js", {"url": f"{system.url}/mcp", "node": node})
+    order = order_of(system)
+    answer = tools.ask_json("modern.js", order)
     assert (answer["server"], answer["version"]) == ("headrace", NEW)
-    assert {"send", "explain", "state"} <= set(answer["tools"])
-    assert answer["state"]["node"] == node
-    assert answer["refused"] == [True, "node_unknown"]
+    check_answer(answer, order)
 
 
 def test_the_client_of_the_ai_sdk_is_served(system: Live, tools: NodeTools, tmp_path: Path) -> None:

@@ -11,14 +11,21 @@ from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from streams.api.problems import Response
 from streams.doors.mcp.description import PATH
 from streams.doors.mcp.exchange import ResponseWriter
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint, with_problems
+from streams.gateway.http_response import make_response
 from streams.gateway.request_parts import read_body
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+
+_ONCE = (b"mcp-protocol-version", b"mcp-method", b"mcp-name")
+"""The headers that repeat the body."""
+_HEADER_MISMATCH = -32020
 
 
 class McpEndpoint:
@@ -72,10 +79,21 @@ class McpEndpoint:
 
     async def _answer(self, request: Request) -> HttpResponse:
         """Read the message within the gateway's limits.  Raises Refused."""
+        names = [name for name, _ in request.scope["headers"]]
+        for name in _ONCE:
+            if names.count(name) > 1:
+                return _refuse_repeated(name.decode())
         settings = self._gateway.settings
         limits = settings.gateway_max_body_bytes, settings.gateway_max_body_values
         body = await read_body(request, *limits, types=None)
         return _Exchange(await asyncio.shield(self._opened), body)
+
+
+def _refuse_repeated(header: str) -> HttpResponse:
+    """Refuse a header that is there twice, of which the SDK would see one alone."""
+    error = {"code": _HEADER_MISMATCH, "message": f"the header {header} is there more than once"}
+    answer = {"jsonrpc": "2.0", "id": None, "error": error}
+    return make_response(Response(400, answer, fact=True))
 
 
 class _Exchange(HttpResponse):

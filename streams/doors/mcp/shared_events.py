@@ -23,11 +23,13 @@ class EventBatch(NamedTuple):
     """The events of some records that follow each other.
 
     texts: of the events that match, each with its cursor.  positions, cursor: behind the records.
+    is_last: there were no further records.
     """
 
     texts: Sequence[bytes]
     positions: Positions
     cursor: str
+    is_last: bool
 
 
 class SharedEvents:
@@ -41,9 +43,9 @@ class SharedEvents:
         """Return the text of a key, which `make` makes if it is not kept."""
         return self._find(key, make, lambda text: len(text or b""))
 
-    def batch(self, key: Hashable, make: Callable[[], EventBatch]) -> EventBatch:
+    def batch(self, key: Hashable, make: Callable[[], EventBatch | None]) -> EventBatch | None:
         """Return the batch of a key, which `make` makes if it is not kept."""
-        return self._find(key, make, lambda batch: sum(map(len, batch.texts)))
+        return self._find(key, make, lambda batch: 0 if batch is None else _length_of(batch))
 
     def _find(self, key: Hashable, make: Callable[[], T], length_of: Callable[[T], int]) -> T:
         if key in self._entries:
@@ -66,3 +68,7 @@ class SharedEvents:
         )
         assert text is not None, "each position has a cursor"
         return text.decode()
+
+
+def _length_of(batch: EventBatch) -> int:
+    return sum(map(len, batch.texts))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Any
 
 import mcp.types as types
@@ -20,6 +20,7 @@ from streams.api.route import Refused
 from streams.doors.mcp.door import Door
 from streams.doors.mcp.event_types import Arguments, EventType
 from streams.doors.mcp.events import PUSH, check_request
+from streams.doors.mcp.heartbeats import Heartbeat
 from streams.doors.mcp.notifying import Gone, Notifier, extend_object, to_json
 from streams.doors.mcp.polling import (
     Positions,
@@ -107,56 +108,62 @@ class Stream:
             )
         )
         positions = positions_at(self._kind, source, self.cursor)
-        wake, heartbeat_s = self._wake, self._door.settings.rtes_heartbeat_s
-        with self._door.tails.follow(list(source.topics), wake.set) as tails:
+        wake = self._wake
+        with (
+            self._door.tails.follow(list(source.topics), wake.set) as tails,
+            closing(Heartbeat(self._door.settings.rtes_heartbeat_s, wake.set)) as heartbeat,
+        ):
             while not is_draining():
                 wake.clear()
                 check_caller(self._door)
-                newest = _newest(tails, positions)
-                if newest is None:
+                batch = self._next_batch(source, tails, positions)
+                if batch is None:
                     await self._catch_up()
                     positions = positions_at(self._kind, source, self.cursor)
+                    heartbeat.restart()
                     continue
-                batch = self._next_batch(source, positions, *newest)
                 if batch.texts:
                     await self._send.send_all("events/event", batch.texts)
                     self._gateway.metrics.count_mcp_events(PUSH, len(batch.texts))
+                    heartbeat.restart()
                 positions, self.cursor = batch.positions, batch.cursor
-                if positions != newest[1]:
-                    await asyncio.sleep(0)
-                    continue
-                try:
-                    async with asyncio.timeout(heartbeat_s):
-                        await wake.wait()
-                except TimeoutError:
+                if heartbeat.is_due():
                     await self._send("events/heartbeat", {"cursor": self.cursor})
+                    heartbeat.restart()
+                if batch.is_last:
+                    await wake.wait()
+                else:
+                    await asyncio.sleep(0)
 
     async def _read(self, read: Callable[[], Any]) -> Any:
         """Return what is read of the log, which no limit refuses: an open stream goes on."""
         return await run_read(self._gateway, read)
 
     def _next_batch(
-        self, source: Source, positions: Positions, records: list[Record], behind: Positions
-    ) -> EventBatch:
-        """Return the events of the next records from some positions on, of at most a page.
+        self, source: Source, tails: Sequence[Tail], positions: Positions
+    ) -> EventBatch | None:
+        """Return the events of at most a page of records from some positions on.
 
-        behind: the offsets behind all of the records.
+        None if a tail has not all of these.  Streams that are at one place share what was found.
         """
-        places = tuple(positions.values()), tuple(behind.values())
-        times = (records[0].timestamp, records[-1].timestamp) if records else ()
+        versions = tuple(tail.version for tail in tails)
         return self._door.tails.events.batch(
-            (self._kind.name, self._arguments_key, places, times),
-            lambda: self._make_batch(source, positions, records, behind),
+            (self._kind.name, self._arguments_key, tuple(positions.values()), versions),
+            lambda: self._make_batch(source, tails, positions),
         )
 
     def _make_batch(
-        self, source: Source, positions: Positions, records: list[Record], behind: Positions
-    ) -> EventBatch:
+        self, source: Source, tails: Sequence[Tail], positions: Positions
+    ) -> EventBatch | None:
+        newest = _newest(tails, positions)
+        if newest is None:
+            return None
+        records, behind = newest
         events = self._door.tails.events
         queues: dict[TopicPartition, deque[Record]] = {tp: deque() for tp in positions}
         for record in records:
             queues[TopicPartition(record.topic, record.partition)].append(record)
-        at, size, texts = dict(positions), 0, list[bytes]()
+        at, size, texts, is_last = dict(positions), 0, list[bytes](), False
         for number, (record, place) in enumerate(merge(queues, behind), 1):
             at[TopicPartition(record.topic, record.partition)] = place
             text = self._show(source, record)
@@ -168,7 +175,8 @@ class Stream:
                 break
         else:
             at.update(behind)
-        return EventBatch(texts, at, events.cursor(self._kind, source, at))
+            is_last = True
+        return EventBatch(texts, at, events.cursor(self._kind, source, at), is_last)
 
     def _show(self, source: Source, record: Record) -> bytes | None:
         """Return the text of a record's event, None if it does not match."""
@@ -214,7 +222,7 @@ class Stream:
         await self._send("events/active", {"cursor": self.cursor, "truncated": truncated})
 
 
-def _newest(tails: list[Tail], positions: Positions) -> Newest | None:
+def _newest(tails: Sequence[Tail], positions: Positions) -> Newest | None:
     """Return what all tails have from some positions on, None if one has not all of it."""
     records: list[Record] = []
     behind: Positions = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ MOST_BYTES = 16 << 20
 _POLL_S = 0.25
 _RETRY_S = 1.0
 _RECORDS = 2000
+_VERSIONS = itertools.count()
 Positions = dict[TopicPartition, int]
 Wake = Callable[[], None]
 """Tells that there is something new."""
@@ -33,6 +35,7 @@ class Tail:
 
     wake: called at each change, in the thread of the reader.
     has_failed: the log could not be read lately.
+    version: another one after each change, which no other tail has or had.
     """
 
     def __init__(self, log: Log, topic: str, wake: Wake) -> None:
@@ -44,6 +47,7 @@ class Tail:
         self._ends: Positions = {}
         self._bytes = 0
         self.has_failed = False
+        self.version = next(_VERSIONS)
         self._thread = threading.Thread(target=self._run, name=f"mcp {topic}", daemon=True)
         self._thread.start()
 
@@ -79,6 +83,7 @@ class Tail:
         with self._lock:
             self._records, self._bytes = {tp: deque() for tp in tps}, 0
             self._begins, self._ends = dict(ends), dict(ends)
+            self.version = next(_VERSIONS)
         self.has_failed = False
         self._wake()
         with self._log.reader(ends, Pace.LIVE) as reader:
@@ -97,6 +102,8 @@ class Tail:
                 self._bytes += len(record.value or b"")
             while self._bytes > MOST_BYTES or sum(map(len, self._records.values())) > MOST_RECORDS:
                 self._drop_one()
+            if is_new:
+                self.version = next(_VERSIONS)
         return is_new
 
     def _drop_one(self) -> None:

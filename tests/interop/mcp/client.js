@@ -1,16 +1,29 @@
-// The official TypeScript client lists and calls tools, reads a resource and completes an argument.
+// The official TypeScript client lists and calls tools, is told how a task gets on, reads a resource
+// and completes an argument.
 //
-// node client.js FILE, in which {"url", "node"} are; prints what it got as JSON.
+// node client.js FILE, in which {"url", "node", "task", "results"} are; prints what it got as JSON.
 import { readFileSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const { url, node } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const { url, node, task, results } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const client = new Client({ name: "interop", version: "1.0.0" });
 await client.connect(new StreamableHTTPClientTransport(new URL(url)));
 const { tools } = await client.listTools();
 const state = await client.callTool({ name: "state", arguments: { node } });
 const refused = await client.callTool({ name: "state", arguments: { node: "apc:packet:none" } });
+const progress = [];
+const reporting = [];
+const send = (topic, envelope, wait, options) => {
+  const call = { name: "send", arguments: { topic, envelope, wait, wait_s: 50 } };
+  return client.callTool(call, undefined, options);
+};
+const report = ({ message }) => {
+  progress.push(message);
+  if (results.length > 0) reporting.push(send("sap.results", results.shift(), "verdict"));
+};
+const sent = await send("sap.tasks", task, "outcome", { onprogress: report });
+await Promise.all(reporting);
 const uri = `headrace://node/${encodeURIComponent(node)}`;
 const read = await client.readResource({ uri });
 const completed = await client.complete({
@@ -24,6 +37,8 @@ console.log(
     tools: tools.map((tool) => tool.name),
     state: state.structuredContent,
     refused: [refused.isError, refused.structuredContent.rule],
+    progress,
+    outcome: sent.structuredContent.outcome,
     resource: JSON.parse(read.contents[0].text),
     completed: completed.completion.values,
   }),

@@ -21,6 +21,7 @@ from tests.unit.protocols.asap.routes.asap_bench import AsapBench, asap_bench
 T = TypeVar("T")
 Json = dict[str, Any]
 URL = "http://localhost/mcp"
+ACCEPT = "application/json, text/event-stream"
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
 
@@ -55,7 +56,7 @@ class McpBench:
                 except MCPError as exc:  # raised here, it would come as a group
                     return exc
 
-        answer = self._serve(run, token)
+        answer = self.serve(run, token)
         if isinstance(answer, MCPError):
             raise answer
         return answer
@@ -70,16 +71,19 @@ class McpBench:
         """Return the response to one raw POST."""
         names = {
             "content-type": "application/json",
-            "accept": "application/json, text/event-stream",
+            "accept": ACCEPT,
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
 
         async def run(http: httpx2.AsyncClient) -> httpx2.Response:
             return await http.post(URL, content=content, headers=names)
 
-        return self._serve(run, token)
+        return self.serve(run, token)
 
-    def _serve(self, run: Callable[[httpx2.AsyncClient], Awaitable[T]], token: str | None) -> T:
+    def serve(
+        self, run: Callable[[httpx2.AsyncClient], Awaitable[T]], token: str | None = None
+    ) -> T:
+        """Return what `run` returns, given a client of HTTP."""
         bench = self.bench
 
         async def serve() -> T:

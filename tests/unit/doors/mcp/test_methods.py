@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
+import httpx2
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from tests.unit.doors.mcp.bench import LEGACY, MODERN, Json, McpBench, mcp_bench
+from tests.unit.doors.mcp.bench import ACCEPT, LEGACY, MODERN, URL, Json, McpBench, mcp_bench
 from tests.unit.envelopes import IDEA_ID, idea
 
 NODE = f"apc:packet:{IDEA_ID}"
@@ -229,6 +230,25 @@ def test_messages_that_are_refused(
     response = bench.post(content, **{**common, **headers})
     assert response.status_code == status, response.text
     assert code is None or response.json()["error"]["code"] == code
+
+
+def test_headers_that_are_missing_or_repeated_are_refused(bench: McpBench) -> None:
+    once = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "state"}
+    content = message("tools/call", CALL_STATE)
+
+    async def work(http: httpx2.AsyncClient) -> list[tuple[int, int]]:
+        answers = []
+        types = [("content-type", "application/json"), ("accept", ACCEPT)]
+        for name, value in once.items():
+            missing = [each for each in once.items() if each[0] != name]
+            repeated = [*once.items(), (name, value)]
+            is_version = name == "mcp-protocol-version"  # without it a request is an older one
+            for headers in (repeated,) if is_version else (repeated, missing):
+                answer = await http.post(URL, content=content, headers=[*types, *headers])
+                answers.append((answer.status_code, answer.json()["error"]["code"]))
+        return answers
+
+    assert bench.serve(work) == [(400, -32020)] * 5
 
 
 def test_blanks_around_a_header_are_no_part_of_it(bench: McpBench) -> None:

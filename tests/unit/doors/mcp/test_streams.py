@@ -185,6 +185,28 @@ def test_streams_and_their_events_are_counted(bench: McpBench) -> None:
     serve(bench, work)
 
 
+def test_a_stream_has_heartbeats_while_events_of_others_come(bench: McpBench) -> None:
+    async def work(wire: Wire) -> Json:
+        stream = wire.open("events/stream", {"name": "fact", "arguments": {**FACTS, "key": "none"}})
+        await next_of(stream, "events/active")
+
+        async def send() -> None:
+            for number in range(1000, 10_000):
+                await call(wire, "sap.tasks", task(number))
+
+        sending = asyncio.create_task(send())
+        try:
+            async for each in stream:
+                return each
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+            await stream.aclose()
+        raise AssertionError("the stream has ended")
+
+    assert serve(bench, work)["method"] == "notifications/events/heartbeat"
+
+
 def test_a_quiet_stream_has_heartbeats_with_its_cursor(bench: McpBench) -> None:
     async def work(wire: Wire) -> None:
         stream = wire.open("events/stream", {"name": "fact", "arguments": FACTS})
