@@ -41,7 +41,14 @@ EXTRA_MODULES = {
     "container": {"streams/ops/broker/container.py"},
     "otel": {
         f"streams/doors/otlp/{name}.py"
-        for name in ("answers", "json_request", "protobuf", "receiver", "spans")
+        for name in (
+            "answers",
+            "exporter/request",
+            "json_request",
+            "protobuf",
+            "receiver",
+            "spans",
+        )
     },
     "watch": {"streams/cli/watch/app.py", "streams/cli/watch/widgets.py"},
 }

@@ -15,6 +15,7 @@ with needs_extra("otel", "POST /v1/traces"):
     )
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
     from opentelemetry.proto.trace.v1.trace_pb2 import Span
+    from opentelemetry.proto.trace.v1.trace_pb2 import Status as SpanStatus
 
 __all__ = [
     "AnyValue",
@@ -28,5 +29,6 @@ __all__ = [
     "ParseDict",
     "ParseError",
     "Span",
+    "SpanStatus",
     "Status",
 ]

@@ -1,0 +1,1 @@
+"""Spans of records, which the service exports."""
