@@ -44,6 +44,7 @@ EXTRA_MODULES = {
         for name in (
             "answers",
             "exporter/request",
+            "exporter/sender",
             "json_request",
             "protobuf",
             "receiver",

@@ -43,7 +43,8 @@ class ExportedSpan(NamedTuple):
     """A span of a record.
 
     trace_id: 32 hexadecimal digits.  span_id, parent_id: 16.  kind: as OTLP names it, without its
-    prefix.  start_ns, end_ns: since the epoch.  message: why it failed; "" where nothing says so.
+    prefix.  start_ns, end_ns: since the epoch.  position: of the record, as on the log.
+    message: why it failed; "" where nothing says so.
     """
 
     trace_id: str
@@ -55,6 +56,7 @@ class ExportedSpan(NamedTuple):
     start_ns: int
     end_ns: int
     attributes: Attributes
+    position: str
     failed: bool = False
     message: str = ""
 
@@ -223,6 +225,7 @@ def _tool_call(reading: Reading) -> list[ExportedSpan]:
         bounded(end_ns - duration_ns),
         bounded(end_ns),
         attributes,
+        reading.position,
         failed,
     )
     return [span]
@@ -260,6 +263,7 @@ def _span(
         reading.sent_ns,
         reading.sent_ns,
         attributes,
+        reading.position,
     )
 
 
