@@ -44,6 +44,7 @@ EXTRA_MODULES = {
         for name in (
             "answers",
             "exporter/request",
+            "exporter/sdk",
             "exporter/sender",
             "json_request",
             "protobuf",

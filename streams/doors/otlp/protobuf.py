@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.errors import needs_extra
 
-with needs_extra("otel", "POST /v1/traces"):
+with needs_extra("otel", "OTLP"):
     from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
     from google.protobuf.message import DecodeError, Message
     from google.rpc.error_details_pb2 import BadRequest

@@ -15,6 +15,8 @@ from streams.doors.otlp.protobuf import (
 )
 from streams.doors.otlp.spans import OWN_SCOPE
 
+_SAMPLED = 1
+
 
 def request_of(
     spans: Iterable[ExportedSpan],
@@ -42,7 +44,7 @@ def _encode(span: ExportedSpan, max_chars: int | None) -> Span:
         trace_id=bytes.fromhex(span.trace_id),
         span_id=bytes.fromhex(span.span_id),
         parent_span_id=bytes.fromhex(span.parent_id or ""),
-        flags=span.flags,
+        flags=_SAMPLED if span.flags is None else span.flags,
         name=span.name,
         kind=Span.SpanKind.Value(f"SPAN_KIND_{span.kind}"),
         start_time_unix_nano=span.start_ns,

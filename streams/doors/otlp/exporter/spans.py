@@ -42,15 +42,15 @@ _SEND, _PROCESS = "send", "process"
 class ExportedSpan(NamedTuple):
     """A span of a record.
 
-    trace_id: 32 hexadecimal digits.  span_id, parent_id: 16.  kind: as OTLP names it, without its
-    prefix.  start_ns, end_ns: since the epoch.  position: of the record, as on the log.
-    message: why it failed; "" where nothing says so.
+    trace_id: 32 hexadecimal digits.  span_id, parent_id: 16.  flags: as of TraceContext.
+    kind: as OTLP names it, without its prefix.  start_ns, end_ns: since the epoch.
+    position: of the record, as on the log.  message: why it failed; "" where nothing says so.
     """
 
     trace_id: str
     span_id: str
     parent_id: str | None
-    flags: int
+    flags: int | None
     name: str
     kind: str
     start_ns: int

@@ -10,16 +10,19 @@ from typing import NamedTuple
 
 from streams.engine.headers import trace_id
 
-SAMPLED = 1
+_SAMPLED = 1
 _HEX = frozenset("0123456789abcdef")
 
 
 class TraceContext(NamedTuple):
-    """The trace of a record, its parent span if it names one, and the flags of W3C."""
+    """The trace of a record, its parent span if it names one, and W3C's flags.
+
+    flags: None where the trace is derived, since no `traceparent` is there.
+    """
 
     trace_id: str
     parent_id: str | None
-    flags: int
+    flags: int | None
 
 
 def context_of(traceparent: bytes | None, position: str) -> TraceContext:
@@ -31,12 +34,12 @@ def context_of(traceparent: bytes | None, position: str) -> TraceContext:
     trace = trace_id(traceparent)
     if trace is None or traceparent is None:
         digest = sha256(f"headrace-trace:{position}".encode()).digest()
-        return TraceContext(digest[:16].hex(), None, SAMPLED)
+        return TraceContext(digest[:16].hex(), None, None)
     _, _, parent, flags = traceparent.decode("ascii", "replace").split("-")[:4]
     is_span = len(parent) == 16 and _HEX.issuperset(parent) and parent.strip("0") != ""
     is_number = len(flags) == 2 and _HEX.issuperset(flags)
     return TraceContext(
-        trace, parent if is_span else None, int(flags, 16) if is_number else SAMPLED
+        trace, parent if is_span else None, int(flags, 16) if is_number else _SAMPLED
     )
 
 
