@@ -22,6 +22,8 @@ READERS_GROUP = "-reader"
 """What is put behind it for who reads without joining, which Kafka's client asks about anyway."""
 AGENTS_GROUPS = "summit-agent."
 """What the consumer group of an agent's processes begins with."""
+EXPORTERS_GROUP = "headrace-otlp"
+"""The consumer group of exporters of spans; what comes behind it names another backend."""
 
 
 class Role(StrEnum):
@@ -97,6 +99,9 @@ def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
         case Role.AUDITOR:
             audit = (Resource.TRANSACTIONAL_ID, Pattern.LITERAL, f"{workers_group}-audit")
             permissions.append(Permission(role, *audit, (Operation.WRITE,)))
+        case Role.READER:
+            exporters = (Resource.GROUP, Pattern.PREFIXED, f"{prefix}{EXPORTERS_GROUP}")
+            permissions.append(Permission(role, *exporters, (Operation.READ,)))
         case Role.AGENT:
             groups = (Resource.GROUP, Pattern.PREFIXED, f"{prefix}{AGENTS_GROUPS}")
             permissions.append(Permission(role, *groups, (Operation.READ,)))

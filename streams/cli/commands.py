@@ -307,7 +307,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         "tokens": CommandEntry("tokens", "Create, list and revoke the bearer tokens of a gateway."),
         "dlq": CommandEntry("dlq", "Show dead letters, and redrive them."),
         "sink": CommandEntry("sink", "Copy turns and events into a database file."),
-        "export": CommandEntry("export", "Write topics as Parquet files."),
+        "export": CommandEntry("export", "Write topics as Parquet files, or send their spans."),
         "sql": CommandEntry("sql", "Ask the log in SQL."),
     },
 }

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
 import click
 
-from streams.cli import common
+from streams.cli import INTERRUPTED, common
 from streams.settings import Settings
+
+_GROUP = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 @click.group("export")
 def command() -> None:
-    """Write the log into files that other programs read.
+    """Write the log in the forms that other programs read.
 
     \b
-    Example:
+    Examples:
       headrace export parquet --into lake
+      OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 headrace export otlp
     """
 
 
@@ -84,3 +88,51 @@ def parquet(into: Path, topics: str | None, offsets_per_file: int, accept_gap: b
     )
     if undecodable:
         raise SystemExit(1)
+
+
+@command.command("otlp")
+@click.option(
+    "--from",
+    "start",
+    type=click.Choice(["earliest", "latest"]),
+    default="latest",
+    show_default=True,
+    help="Where a group begins that has exported nothing yet.",
+)
+@click.option("--until-end", is_flag=True, help="Stop at the ends that the topics have now.")
+@click.option("--group", metavar="NAME", help="A group of its own, for a second backend.")
+@click.pass_context
+def otlp(ctx: click.Context, start: str, until_end: bool, group: str | None) -> None:
+    """Send spans of commands, verdicts and deliveries to a backend of OpenTelemetry.
+
+    Reads the variables that OpenTelemetry specifies, such as OTEL_EXPORTER_OTLP_ENDPOINT.  Runs
+    until Ctrl-C or SIGTERM, and goes on from there the next time.  Processes of one group share the
+    work.  Ends with 1 if the backend has refused spans.  Needs the extra `otel`.
+
+    \b
+    Examples:
+      OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 headrace export otlp
+      headrace export otlp --from earliest --until-end --group phoenix
+    """
+    from streams.settings import otlp_export
+    from streams.settings.composed import environment_without
+    from streams.settings.service import PREFIX
+    from streams.telemetry import logs
+
+    if group is not None and not _GROUP.fullmatch(group):
+        message = "a name has up to 100 letters, digits, `.`, `_` and `-`"
+        raise click.BadParameter(message, param_hint="--group")
+    export_settings = otlp_export.load(environment_without(PREFIX))
+    from streams.doors.otlp.exporter.export import Options, export
+
+    settings = Settings.load()
+    logs.configure(settings)
+    options = Options(group, start == "latest", until_end)
+    with common.interrupts() as interrupted, common.connect(settings) as log:
+        exported = export(log, settings.prefix, export_settings, options, interrupted.is_set)
+    sent = exported.sent
+    common.echo(f"exported {sent.exported} spans, {sent.refused} refused")
+    if until_end and not exported.is_complete:
+        ctx.exit(INTERRUPTED)
+    if sent.refused:
+        ctx.exit(1)

@@ -28,7 +28,7 @@ from confluent_kafka.admin import NewTopic as KafkaNewTopic
 from streams.engine.appender import Appender, Report
 from streams.engine.kafka_admin import KafkaAdmin
 from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER, TRANSACTIONS
-from streams.engine.kafka_group import KafkaGroup
+from streams.engine.kafka_group import KafkaGroup, Offsets
 from streams.engine.kafka_reader import KafkaReader
 from streams.engine.kafka_records import listed, placed_record, produce, reported, topic_id
 from streams.engine.kafka_refusals import (
@@ -226,11 +226,13 @@ class KafkaLog:
         if missing:
             raise TopicsMismatch(f"Kafka does not know {', '.join(sorted(missing))}")
 
-    def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        def list_offsets() -> dict[TopicPartition, int]:
-            request = ConsumerGroupTopicPartitions(self._group, [KafkaPartition(*tp) for tp in tps])
+    def committed(self, tps: Sequence[TopicPartition], group: str | None = None) -> Offsets:
+        name = group or self._group
+
+        def list_offsets() -> Offsets:
+            request = ConsumerGroupTopicPartitions(name, [KafkaPartition(*tp) for tp in tps])
             futures = self._admin.list_consumer_group_offsets([request])
-            items = self._result(futures[self._group]).topic_partitions
+            items = self._result(futures[name]).topic_partitions
             return {TopicPartition(t.topic, t.partition): t.offset for t in items if t.offset >= 0}
 
         return self._ask(list_offsets) if tps else {}
@@ -245,10 +247,10 @@ class KafkaLog:
         config = {**self._base, **READER, **PACES[pace], "group.id": group}
         return KafkaReader(Consumer(config), KafkaPartition, positions)
 
-    def group(self, name: str, topic: str) -> KafkaGroup:
-        """Join the consumer group `name`, whose members read one topic and commit."""
+    def group(self, name: str, *topics: str, begins: Offsets | None = None) -> KafkaGroup:
+        """Join a consumer group that reads these topics and commits.  begins: as of KafkaGroup."""
         consumer = Consumer({**self._base, **GROUP, "group.id": name})
-        return KafkaGroup(consumer, KafkaPartition, topic, KafkaError._PARTITION_EOF)
+        return KafkaGroup(consumer, KafkaPartition, topics, KafkaError._PARTITION_EOF, begins or {})
 
     def producer(self, transactional_id: str) -> KafkaTransactions:
         return KafkaTransactions(self._base, transactional_id)

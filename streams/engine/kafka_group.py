@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streams.engine.kafka_records import record_of
 from streams.engine.kafka_refusals import refusal_of
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
+
+Offsets = dict[TopicPartition, int]
 
 
 class Polled(NamedTuple):
@@ -37,11 +39,19 @@ class KafkaGroup:
     Offsets passed to `done` are committed in the background, at a rebalance and by `close`.
     """
 
-    def __init__(self, consumer: Any, make_partition: Any, topic: str, end_code: int) -> None:
-        """Subscribe to the topic.
+    def __init__(
+        self,
+        consumer: Any,
+        make_partition: Any,
+        topics: Sequence[str],
+        end_code: int,
+        begins: Mapping[TopicPartition, int],
+    ) -> None:
+        """Subscribe to the topics.
 
         make_partition: the client's class of topic and partition.  end_code: its error code of a
-        partition's end.
+        partition's end.  begins: where to begin on partitions of which nothing was committed before
+        this call; any other such partition is read from its start.
         """
         self._consumer, self._make_partition, self._end_code = consumer, make_partition, end_code
         self._lock = threading.Lock()
@@ -49,9 +59,13 @@ class KafkaGroup:
         self._taken: set[TopicPartition] = set()
         self._lost: set[TopicPartition] = set()
         self._done: dict[TopicPartition, int] = {}
+        self._begins = dict(begins)
         self._joined = False
         consumer.subscribe(
-            [topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
+            list(topics),
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            on_lost=self._on_revoke,
         )
 
     def _on_assign(self, consumer: Any, partitions: Any) -> None:
@@ -60,6 +74,17 @@ class KafkaGroup:
         self._taken |= taken
         with self._lock:
             self._owned |= taken
+        begins = {tp: self._begins.pop(tp) for tp in taken & self._begins.keys()}
+        if begins:  # else the client assigns them, and each is read from where it was committed
+            committed = [tp for tp in taken if tp not in begins]
+            consumer.incremental_assign(
+                [
+                    *(self._make_partition(*tp, offset) for tp, offset in begins.items()),
+                    *(self._make_partition(*tp) for tp in committed),
+                ]
+            )
+            with self._lock:
+                self._done |= begins
 
     def _on_revoke(self, consumer: Any, partitions: Any) -> None:
         revoked = _partitions(partitions)
@@ -92,6 +117,17 @@ class KafkaGroup:
                 raise BrokerUnavailable(f"reading {message.topic()}: {error.str()}")
         taken, lost, self._taken, self._lost = self._taken, self._lost, set(), set()
         return Polled(records, taken, lost, ends, self._joined)
+
+    def pause(self) -> None:
+        """Deliver no records of the partitions that are assigned now, until `resume`.
+
+        A poll still keeps the membership.  The polling thread calls this.
+        """
+        self._consumer.pause([self._make_partition(*tp) for tp in self._owned])
+
+    def resume(self) -> None:
+        """Deliver records of all assigned partitions again.  The polling thread calls this."""
+        self._consumer.resume([self._make_partition(*tp) for tp in self._owned])
 
     def done(self, tp: TopicPartition, offset: int) -> None:
         """Mark all records of the partition below this offset as done, unless it was revoked."""

@@ -19,11 +19,18 @@ _MAX_DIGITS = 9
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-class OtlpEndpoint(UsageError):
+class _Coded(UsageError):
+    """An error whose text begins with its code."""
+
+    def __str__(self) -> str:
+        return f"{self.code}: {super().__str__()}"
+
+
+class OtlpEndpoint(_Coded):
     default_advice = "Set OTEL_EXPORTER_OTLP_ENDPOINT to the address of a backend or a collector."
 
 
-class OtlpProtocol(UsageError):
+class OtlpProtocol(_Coded):
     default_advice = (
         "Set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL to http/protobuf; a collector translates."
     )

@@ -116,3 +116,51 @@ def test_what_was_done_last_is_committed_by_leaving(twin: KafkaTwin, log: KafkaL
         group.done(TopicPartition(record.topic, record.partition), record.offset + 1)
     group.close()
     assert log.committed(places(twin)) == dict.fromkeys(places(twin), 1)
+
+
+def read_all(group: KafkaGroup, count: int) -> list[Record]:
+    """Poll until so many records are read."""
+    records: list[Record] = []
+
+    def are_read() -> bool:
+        records.extend(group.poll(0.1).records)
+        return len(records) >= count
+
+    until(are_read)
+    return records
+
+
+def test_a_new_group_begins_where_it_is_asked_to_and_goes_on_from_there(
+    twin: KafkaTwin, log: KafkaLog
+) -> None:
+    name = f"{MEMBERS}-begins"
+    write_to_each(twin)
+    begins = log.ends(places(twin))
+    group = log.group(name, twin.name(FACTS), begins=begins)
+    at_end: set[TopicPartition] = set()
+
+    def is_at_end() -> bool:
+        at_end.update(group.poll(0.1).ends)
+        return at_end == set(places(twin))
+
+    until(is_at_end)
+    group.close()
+    assert log.committed(places(twin), name) == begins
+    write_to_each(twin)
+    group = log.group(name, twin.name(FACTS))
+    assert {record.offset for record in read_all(group, PARTITIONS)} == {1}
+    group.close()
+
+
+def test_a_paused_member_gets_no_records_and_stays(twin: KafkaTwin, log: KafkaLog) -> None:
+    group = log.group(f"{MEMBERS}-pauses", twin.name(FACTS))
+    write_to_each(twin)
+    read_all(group, PARTITIONS)
+    group.pause()
+    write_to_each(twin)
+    paused = [group.poll(0.1) for _ in range(10)]
+    assert [polled.records for polled in paused] == [[]] * 10
+    assert not any(polled.lost for polled in paused)
+    group.resume()
+    assert {record.offset for record in read_all(group, PARTITIONS)} == {1}
+    group.close()

@@ -43,7 +43,9 @@ EXTRA_MODULES = {
         f"streams/doors/otlp/{name}.py"
         for name in (
             "answers",
+            "exporter/export",
             "exporter/request",
+            "exporter/run",
             "exporter/sdk",
             "exporter/sender",
             "json_request",

@@ -213,6 +213,12 @@ def test_readers_see_what_was_decided_and_send_nothing(
     assert packet["packet_id"] in result.output
     copied = run(login, "sink", "sqlite", "--db", str(tmp_path / "rows.db"), "--once")
     assert copied.exit_code == 0, copied.output
+    variables = named({**login, "PREFIX": PREFIX})
+    variables["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"  # nothing is new to send
+    words = ("streams.cli", "export", "otlp", "--until-end")
+    exporter = Process("export", tmp_path / "export.log", variables, *words)
+    assert exporter.exit_code(180) == 0, exporter.text()
+    assert "exported 0 spans, 0 refused" in exporter.text()
     refused = run(login, "send", "apc.packets", stdin=idea(4))
     assert refused.exit_code == 3
     assert "access_denied: " in refused.output

@@ -27,6 +27,8 @@ class Consumer:
     def __init__(self, *polls: list[Message] | Behind | Callable[[Consumer], object]) -> None:
         self.polls = list(polls)
         self.stored: list[PartitionOffset] = []
+        self.assigned: list[PartitionOffset] = []
+        self.paused: set[TopicPartition] = set()
         self.closed = False
 
     def subscribe(self, topics: list[str], **callbacks: Any) -> None:
@@ -48,6 +50,15 @@ class Consumer:
     def store_offsets(self, offsets: list[PartitionOffset]) -> None:
         self.stored += offsets
 
+    def incremental_assign(self, partitions: list[PartitionOffset]) -> None:
+        self.assigned += partitions
+
+    def pause(self, partitions: list[PartitionOffset]) -> None:
+        self.paused |= {TopicPartition(each.topic, each.partition) for each in partitions}
+
+    def resume(self, partitions: list[PartitionOffset]) -> None:
+        self.paused -= {TopicPartition(each.topic, each.partition) for each in partitions}
+
     def close(self) -> None:
         self.closed = True
 
@@ -62,7 +73,7 @@ def lost(way: str, *tps: TopicPartition) -> Callable[[Consumer], object]:
 
 def group(*polls: Any) -> tuple[KafkaGroup, Consumer]:
     consumer = Consumer(*polls)
-    return KafkaGroup(consumer, PartitionOffset, TOPIC, END), consumer
+    return KafkaGroup(consumer, PartitionOffset, [TOPIC], END, {}), consumer
 
 
 def test_a_poll_brings_records_and_ends() -> None:
@@ -174,3 +185,22 @@ def test_closing_leaves_the_group() -> None:
     member, consumer = group()
     member.close()
     assert consumer.closed
+
+
+def test_a_partition_begins_where_it_is_asked_to_once() -> None:
+    consumer = Consumer(taken(TP, OTHER), lost("on_revoke", TP), taken(TP))
+    member = KafkaGroup(consumer, PartitionOffset, [TOPIC], END, {TP: 7})
+    for _ in range(4):
+        member.poll(1)
+    assert consumer.assigned == [PartitionOffset(*TP, 7), PartitionOffset(*OTHER)]
+    assert consumer.stored == [PartitionOffset(*TP, 7)]
+
+
+def test_what_is_assigned_is_paused_and_resumed() -> None:
+    member, consumer = group(taken(TP, OTHER), lost("on_revoke", OTHER))
+    member.poll(1)
+    member.pause()
+    assert consumer.paused == {TP, OTHER}
+    member.poll(1)
+    member.resume()
+    assert consumer.paused == {OTHER}

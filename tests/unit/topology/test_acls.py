@@ -117,7 +117,7 @@ def test_groups_and_transactions_are_those_that_the_code_uses() -> None:
             reader,
         },
         Role.AGENT: {(Pattern.PREFIXED, "summit-agent.", (READ,)), reader},
-        Role.READER: {reader},
+        Role.READER: {(Pattern.PREFIXED, "headrace-otlp", (READ,)), reader},
         Role.OPERATOR: {
             (Pattern.LITERAL, "headrace", (Operation.DESCRIBE,)),
             transactions,

@@ -43,7 +43,8 @@ def sampler(name: str, argument: str) -> Callable[[ExportedSpan], bool]:
     def is_sampled(span: ExportedSpan) -> bool:
         if follows_parent and span.flags is not None:
             return bool(span.flags & _SAMPLED)
-        return root.should_sample(None, int(span.trace_id, 16), span.name).decision.is_sampled()
+        decision = root.should_sample(None, int(span.trace_id, 16), span.name).decision
+        return decision is sampling.Decision.RECORD_AND_SAMPLE
 
     return is_sampled
 
