@@ -237,6 +237,12 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             },
         ),
         Panel(
+            "Spans received",
+            "Over OTLP, by outcome and rule.",
+            rate("headrace_otlp_spans_total", "outcome", "rule"),
+            "ops",
+        ),
+        Panel(
             "Requests in flight",
             "By gateway.",
             {"sum by (instance) (headrace_http_requests_in_flight)": "{{instance}}"},

@@ -76,6 +76,12 @@ A2A_DUPLICATES = MetricDeclaration(
     "counter",
     "Messages of A2A that were sent again, and not run again.",
 )
+SPANS = MetricDeclaration(
+    "headrace_otlp_spans_total",
+    "counter",
+    "Spans received over OTLP, by outcome, `sent` or `refused`; `rule` is why, else `none`.",
+    ("outcome", "rule"),
+)
 IN_FLIGHT = MetricDeclaration(
     "headrace_http_requests_in_flight", "gauge", "Requests in progress.", (), True
 )
@@ -145,6 +151,7 @@ ALL = (
     A2A_STREAMS,
     A2A_RESUMES,
     A2A_DUPLICATES,
+    SPANS,
     IN_FLIGHT,
     PRODUCED,
     UNKNOWN,
@@ -237,6 +244,10 @@ class Metrics:
 
     def count_a2a_duplicate(self) -> None:
         self._metrics[A2A_DUPLICATES.name].inc()
+
+    def count_spans(self, outcome: str, rule: str, count: int) -> None:
+        """Count spans that were received over OTLP."""
+        self._metrics[SPANS.name].labels(outcome, rule).inc(count)
 
     def count_produced(self, topic: str, count: int) -> None:
         self._metrics[PRODUCED.name].labels(topic).inc(count)

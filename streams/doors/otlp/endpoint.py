@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -95,7 +96,15 @@ async def _receive(gateway: Gateway, request: Request, media: str | None) -> Htt
         require_broker(gateway)
         outputs: list[Output] = received.outputs
         await send_records(gateway, OTEL_SPANS, lambda: outputs)
+    _count(gateway, received)
     return respond_accepted(media, received.total, received.refused)
+
+
+def _count(gateway: Gateway, received: Received) -> None:
+    """Count the spans of a request whose records are confirmed."""
+    gateway.metrics.count_spans("sent", "none", received.total - len(received.refused))
+    for rule, count in Counter(span.rule for span in received.refused).items():
+        gateway.metrics.count_spans("refused", rule, count)
 
 
 def _check_caller(gateway: Gateway, request: Request) -> Caller | None:

@@ -151,6 +151,13 @@ def test_a_refused_span_does_not_hold_up_the_others(gateway: GatewayBench) -> No
     }
 
 
+def test_spans_are_counted_by_outcome_and_rule(gateway: GatewayBench) -> None:
+    send(gateway, request_of({}, {}, {"start_time_unix_nano": 0}))
+    counted = gateway.ask("GET", "/metrics").text
+    assert 'headrace_otlp_spans_total{outcome="sent",rule="none"} 2.0' in counted
+    assert 'headrace_otlp_spans_total{outcome="refused",rule="time_invalid"} 1.0' in counted
+
+
 def test_a_lone_surrogate_is_replaced_and_its_span_refused(gateway: GatewayBench) -> None:
     body = json_of(request_of({}, {"attributes": {"note": "REPLACED"}}))
     answer = post(gateway, body.replace(b"REPLACED", b"\\ud800"), JSON)
