@@ -76,6 +76,7 @@ def test_the_tags_of_the_document_are_those_of_the_protocols_in_their_order() ->
         "mcp",
         "tlog",
         "otlp",
+        "a2a",
         "registry",
         "service",
     ]
