@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from itertools import islice
 
 from starlette.requests import ClientDisconnect, Request
@@ -33,6 +35,7 @@ from streams.views.parse import QueryParams
 from streams.views.query_params import AFTER, FRESH
 
 _LIST = "/v1/a2a/agents"
+_LOOK_S = 0.05
 _VERBS = {"": "GetTask", "cancel": "CancelTask", "subscribe": "SubscribeToTask"}
 _METHODS = {
     "GetTask": ("GET", "HEAD"),
@@ -53,6 +56,7 @@ class Serving:
         """Answer a request by the endpoint of this name."""
         endpoint: Callable[[Request], Awaitable[HttpResponse]] = getattr(self, name)
         try:
+            await self._await_view(request)
             await self._await_position(request)
             return await endpoint(request)
         except Refused as exc:
@@ -62,6 +66,20 @@ class Serving:
             return HttpResponse(status_code=400)
         except HeadraceError as exc:
             return make_response(shape_refusal(request.scope["path"], error_response(exc)))
+
+    async def _await_view(self, request: Request) -> None:
+        """Wait for the view before a GET subscribes, as long as a query waits for a position.
+
+        A browser's EventSource asks again after a lost connection, but never after a refusal, and
+        a gateway that has just been started refuses until its view is ready.
+        """
+        if request.method != "GET" or not request.url.path.endswith(":subscribe"):
+            return
+        view, seconds = self._gateway.view, self._door.settings.gateway_wait_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not view.status().ready:
+                    await asyncio.sleep(_LOOK_S)
 
     async def _await_position(self, request: Request) -> None:
         """Wait until the view has seen what a GET asks for by `after`.

@@ -59,15 +59,19 @@ class LiveStream:
 
 @asynccontextmanager
 async def open_stream(
-    app: ASGIApp, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    app: ASGIApp,
+    path: str,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    method: str = "POST",
 ) -> AsyncIterator[LiveStream]:
-    """Open the stream of a POST to a path."""
+    """Open the stream of a request to a path."""
     stream = LiveStream(b"" if body is None else json.dumps(body).encode())
     sent = {"host": "localhost", "a2a-version": "1.0", **(headers or {})}
     scope = {
         "type": "http",
         "http_version": "1.1",
-        "method": "POST",
+        "method": method,
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),

@@ -11,6 +11,7 @@ import pytest
 
 from streams.access import Role
 from streams.gateway.app import create_app
+from streams.views.status import ViewStatus
 from tests.unit.doors.a2a.bench import A2aBench, a2a_bench, sending
 from tests.unit.doors.a2a.live import open_stream
 from tests.unit.protocols.summit.queries.stage import REPLIES, progress, result
@@ -161,3 +162,28 @@ def fail() -> Any:
     from streams.errors import ViewNotReady
 
     raise ViewNotReady("the view is being rebuilt")
+
+
+def test_browser_waits_for_a_gateway_that_has_just_been_started(
+    bench: A2aBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that a GET is answered once the view is ready; EventSource gives up on a refusal."""
+    view = bench.bench.view
+    answers: list[bool] = []
+
+    def become_ready() -> ViewStatus:
+        answers.append(len(answers) >= 3)
+        status = look()
+        return status if answers[-1] else status._replace(state="rebuilding")
+
+    async def follow() -> None:
+        async with open_stream(bench.bench.app, SEND, sending()) as stream:
+            await stream.next()
+        monkeypatch.setattr(view, "status", become_ready)
+        async with open_stream(bench.bench.app, SUBSCRIBE, method="GET") as stream:
+            assert [event_id for event_id, _ in await stream.next()] == ["1"]
+            assert stream.status == 200
+
+    look = view.status
+    asyncio.run(follow())
+    assert answers[:4] == [False, False, False, True]
