@@ -104,8 +104,9 @@ def test_a_worker_whose_session_ends_while_its_broker_is_frozen_is_fenced(
         wait_for(lambda: "ready: tasks" in zombie.text()[length:], "the zombie is back")
         output = zombie.text()[length:]
         # A task gives records up by itself that are old when it wakes, unless it first hears more:
-        # that it is fenced, or that the commit or the records it had under way have failed.
-        assert FENCED in output or output.count(GIVEN_UP) == PARTITIONS
+        # that it is fenced, that the group has taken its partition, or that the commit or the
+        # records it had under way have failed.
+        assert FENCED in output or GIVEN_UP in output
         cluster.send_counts(2000, dice)
         cluster.drain()
         assert FENCED not in heir.text()

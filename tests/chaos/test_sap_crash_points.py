@@ -23,7 +23,7 @@ from tests.e2e.sap_traffic import Traffic, plain_task
 from tests.processes import wait_for
 from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASKS, SAP_VERDICTS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 DOCUMENTS = 12
 BURST = 60
