@@ -14,7 +14,14 @@ from a2a.client import Client, ClientConfig, ClientFactory
 
 from streams.access import Role
 from streams.access.tokens import new_token
-from tests.unit.protocols.summit.queries.stage import SummitInboxAgent, manifest, words
+from tests.unit.protocols.summit.queries.stage import (
+    REPLIES,
+    SummitInboxAgent,
+    manifest,
+    progress,
+    result,
+    words,
+)
 from tests.unit.protocols.summit.routes.summit_bench import MANIFESTS, SummitBench
 
 T = TypeVar("T")
@@ -23,6 +30,10 @@ BASE = "http://localhost"
 EXT = "urn:headrace:a2a:log:v1"
 AGENT = f"{BASE}/a2a/word-stats"
 JSONRPC, HTTP_JSON = "JSONRPC", "HTTP+JSON"
+TASK = "adaa3e69-07a4-506f-9423-e7166b1f2f47"
+OF_DESK = "02d866f5-abd4-5e91-8dac-1d4c791091ac"
+"""The same message is this task when desk-7 sends it."""
+AT_ONCE = {"configuration": {"returnImmediately": True}}
 
 
 class A2aBench:
@@ -146,3 +157,36 @@ def a2a_bench(
         response = each.ask("POST", MANIFESTS, operator, headers=headers, json=sent)
         assert response.status_code == 200, response.text
         yield each
+
+
+def start(bench: A2aBench, **more: Any) -> str:
+    """Send a message, a ms later, without waiting for its end; return the id of its task."""
+    bench.bench.bench.tick()
+    task_id: str = bench.result("SendMessage", {**sending(**more), **AT_ONCE})["task"]["id"]
+    return task_id
+
+
+def reply(bench: A2aBench, *replies: Json) -> None:
+    """Reply as the agent, and wait until the view has seen the verdicts."""
+    (*_, last) = bench.bench.bench.append(REPLIES, *replies)
+    bench.bench.get("/v1/summit/agents", after=last)
+
+
+def state_of(bench: A2aBench, task_id: str = TASK) -> str:
+    state: str = bench.result("GetTask", {"id": task_id})["status"]["state"]
+    return state.removeprefix("TASK_STATE_")
+
+
+def finished(bench: A2aBench) -> str:
+    """Make a task of four versions: queued, two messages of progress, completed."""
+    task_id = start(bench)
+    half = progress(task_id, "p-1", message="half", metrics={"tokens": 3, "cost_usd": 0.5})
+    reply(bench, half, progress(task_id, "p-2", message="most"), result(task_id))
+    return task_id
+
+
+def subscribe(bench: A2aBench, task_id: str, last_id: str | None = None) -> list[tuple[str, Json]]:
+    headers = {} if last_id is None else {"Last-Event-ID": last_id}
+    response = bench.ask("GET", f"/a2a/word-stats/tasks/{task_id}:subscribe", headers=headers)
+    assert response.headers["content-type"].startswith("text/event-stream"), response.text
+    return events_in(response.text)

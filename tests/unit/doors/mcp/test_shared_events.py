@@ -16,7 +16,7 @@ from streams.doors.mcp.exchange import ResponseWriter
 from streams.doors.mcp.notifying import extend_object, to_json
 from streams.doors.mcp.shared_events import SharedEvents
 from tests.unit.doors.mcp.bench import Json, McpBench, mcp_bench
-from tests.unit.doors.mcp.test_streams import FACTS, SUBSCRIPTION, Wire, call, next_of, serve
+from tests.unit.doors.mcp.open_requests import FACTS, SUBSCRIPTION, Wire, call, next_of, serve
 from tests.unit.protocols.sap.queries.stage import task
 
 
