@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import httpx
 import pytest
@@ -26,7 +27,7 @@ Answer = Callable[[ExportTraceServiceRequest], httpx.Response]
 class Backend:
     """A backend that answers as a function says.  batches: the ids of the spans of each request."""
 
-    def __init__(self, answer: Answer, stop_after: int = 1000, **settings: object) -> None:
+    def __init__(self, answer: Answer, stop_after: int = 1000, **settings: Any) -> None:
         self.batches: list[list[str]] = []
         self.taken: list[str] = []
         self.pauses: list[float] = []
@@ -34,7 +35,7 @@ class Backend:
         self._answer = answer
         self._stop_after = stop_after
         self._sender = Sender(
-            ExportSettings(endpoint=URL, **settings),  # type: ignore[arg-type]
+            ExportSettings(endpoint=URL, **settings),
             RESOURCE,
             self._wait,
             httpx.MockTransport(self._handle),
