@@ -22,6 +22,8 @@ CORE_RECORDS = (
     "headrace.core.AuditCheckpoint",
     "headrace.core.AuditEntries",
     "headrace.core.AuditTreeHead",
+    "headrace.push.PushSubscription",
+    "headrace.push.PushDelivery",
 )
 """The records that topics and tables hold and that belong to no protocol."""
 

@@ -61,10 +61,20 @@ class Authority:
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
         )
 
-    def issue(self, name: str, address: str = "127.0.0.1", *, name_issuer_key: bool = True) -> Path:
-        """A file with a private key and its certificate, for an address."""
+    def issue(
+        self,
+        name: str,
+        address: str = "127.0.0.1",
+        *,
+        host: str | None = None,
+        name_issuer_key: bool = True,
+    ) -> Path:
+        """A file with a private key and its certificate, for an address or a host."""
         key = ec.generate_private_key(ec.SECP256R1())
-        addresses = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+        owner = (
+            x509.IPAddress(ipaddress.ip_address(address)) if host is None else x509.DNSName(host)
+        )
+        addresses = x509.SubjectAlternativeName([owner])
         builder = (
             self._builder(_named(name), key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)

@@ -22,6 +22,8 @@ READERS_GROUP = "-reader"
 """What is put behind it for who reads without joining, which Kafka's client asks about anyway."""
 AGENTS_GROUPS = "summit-agent."
 """What the consumer group of an agent's processes begins with."""
+PUSH_GROUP = "headrace-push"
+"""The consumer group of gateways, which share the subscriptions that they post events for."""
 EXPORTERS_GROUP = "headrace-otlp"
 """The consumer group of exporters of spans; what comes behind it names another backend."""
 
@@ -93,6 +95,8 @@ def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
             permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
             redrive = (Resource.TRANSACTIONAL_ID, Pattern.LITERAL, f"{workers_group}-redrive")
             permissions.append(Permission(role, *redrive, (Operation.WRITE,)))
+            push = _group(f"{prefix}{PUSH_GROUP}")
+            permissions.append(Permission(role, *push, (Operation.READ,)))
         case Role.OPERATOR:
             permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
             permissions.append(Permission(role, *transactions))
@@ -128,14 +132,21 @@ def _reads(role: Role, topic: Topic) -> bool:
     match role:
         case Role.SERVICE:
             return _is_read_by_workers(topic)
-        case Role.GATEWAY | Role.READER:
-            return topic.kind not in (TopicKind.INTERNAL, TopicKind.CHANGELOG) and not topic.secret
+        case Role.GATEWAY:
+            return topic.kind is TopicKind.DOOR or _is_public(topic)
+        case Role.READER:
+            return _is_public(topic)
         case Role.AGENT:
             return topic.kind is TopicKind.INBOX
         case Role.OPERATOR:
             return True
         case Role.AUDITOR:
             return topic.kind in (TopicKind.FACT, TopicKind.AUDIT)
+
+
+def _is_public(topic: Topic) -> bool:
+    hidden = (TopicKind.INTERNAL, TopicKind.CHANGELOG, TopicKind.DOOR)
+    return topic.kind not in hidden and not topic.secret
 
 
 def _is_read_by_workers(topic: Topic) -> bool:
@@ -149,7 +160,8 @@ def _writes(role: Role, topic: Topic) -> bool:
         case Role.SERVICE:
             return bool(processors.writers_of(topic)) or topic.kind is TopicKind.DEAD_LETTER
         case Role.GATEWAY:
-            return topic.kind is TopicKind.COMMAND or topic in (RTES_RAW, AUDIT_REDRIVES)
+            kinds = (TopicKind.COMMAND, TopicKind.DOOR)
+            return topic.kind in kinds or topic in (RTES_RAW, AUDIT_REDRIVES)
         case Role.AGENT:
             return topic.kind is TopicKind.COMMAND and not topic.operators_only
         case Role.READER:

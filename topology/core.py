@@ -87,6 +87,22 @@ AUDIT_TREE_HEADS = Topic(
     key="origin",
     meaning="the published checkpoints of the transparency log",
 )
+PUSH_SUBSCRIPTIONS = Topic(
+    "push.subscriptions",
+    TopicKind.DOOR,
+    "headrace.push.PushSubscription",
+    key="subscription id",
+    key_of=member("id"),
+    meaning="addresses that doors post events to; secrets are sealed",
+)
+PUSH_DELIVERIES = Topic(
+    "push.deliveries",
+    TopicKind.DOOR,
+    "headrace.push.PushDelivery",
+    key="subscription id",
+    key_of=member("id"),
+    meaning="how far the deliveries of each subscription are",
+)
 
 TIMERS = Table(
     "timers",
@@ -112,7 +128,9 @@ ACCEPTED_GAPS = Table(
     key="topic id, offset at which the task went on; or the position of one record",
     meaning="input offsets that an operator chose to skip so that a task could continue",
 )
-TOPICS: tuple[Topic, ...] = (LINEAGE_EDGES, CHANGELOG, AUDIT_REDRIVES, AUDIT_CHECKPOINTS)
+PUSH: tuple[Topic, ...] = (PUSH_SUBSCRIPTIONS, PUSH_DELIVERIES)
+"""Those of webhooks and push notifications: without them subscriptions are lost, but no events."""
+TOPICS: tuple[Topic, ...] = (LINEAGE_EDGES, CHANGELOG, AUDIT_REDRIVES, AUDIT_CHECKPOINTS, *PUSH)
 """Those that no protocol lists; `rtes.raw` is in the list of SAOP, which decides its records."""
 TRANSPARENCY: tuple[Topic, ...] = (AUDIT_ENTRIES, AUDIT_TREE_HEADS)
 """Those of a transparency log: they exist only where one is kept, and have one partition each."""

@@ -28,6 +28,7 @@ class TopicKind(StrEnum):
     FACT = "fact"  # decisions of the service
     INBOX = "inbox"  # messages for one agent
     AUDIT = "audit"  # actions of operators' tools; no processor writes it
+    DOOR = "door"  # compacted; what gateways keep for a door: they write it and read it
     TABLE = "table"  # compacted; the latest row per key
     CHANGELOG = "changelog"  # compacted; rows of the tables that are not public
     DEAD_LETTER = "dead letter"  # records that could not be decoded or decided
@@ -91,11 +92,12 @@ class Topic:
     @property
     def nullable(self) -> bool:
         """Return whether a record without value is a withdrawal, and so not a dead letter."""
-        return self.keeps_latest or self.withdraws
+        return self.keeps_latest or self.withdraws or self.kind is TopicKind.DOOR
 
     @property
     def compacted(self) -> bool:
-        return self.kind in (TopicKind.TABLE, TopicKind.CHANGELOG) or self.keeps_latest
+        compacted = (TopicKind.TABLE, TopicKind.CHANGELOG, TopicKind.DOOR)
+        return self.kind in compacted or self.keeps_latest
 
     @property
     def is_input(self) -> bool:

@@ -184,6 +184,17 @@ class TokenFile:
         entry = self._entries.get(token_id)
         return None if entry is None or entry.expired(datetime.now(UTC)) else entry
 
+    def roles_of(self, principal: str) -> frozenset[Role]:
+        """Return the roles that all valid tokens of a principal have."""
+        self._refresh()
+        now = datetime.now(UTC)
+        return frozenset(
+            role
+            for entry in self._entries.values()
+            if entry.principal == principal and not entry.expired(now)
+            for role in entry.roles
+        )
+
     def holds(self, caller: Caller) -> bool:
         """Return whether the caller's token is still valid, with the same principal and roles.
 

@@ -306,6 +306,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry | CommandGroup]] = {
         "ready": CommandEntry("ready", "Check whether a worker or a gateway is ready."),
         "tokens": CommandEntry("tokens", "Create, list and revoke the bearer tokens of a gateway."),
         "dlq": CommandEntry("dlq", "Show dead letters, and redrive them."),
+        "subscriptions": CommandEntry(
+            "subscriptions", "Show webhooks of MCP and push notifications of A2A."
+        ),
         "sink": CommandEntry("sink", "Copy turns and events into a database file."),
         "export": CommandEntry("export", "Write topics as Parquet files, or send their spans."),
         "sql": CommandEntry("sql", "Ask the log in SQL."),

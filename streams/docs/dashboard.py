@@ -237,6 +237,20 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             },
         ),
         Panel(
+            "Events posted",
+            "Attempts to post events to addresses of clients, by door and result.",
+            rate("headrace_push_deliveries_total", "door", "result"),
+            "ops",
+        ),
+        Panel(
+            "Subscriptions",
+            "That events are posted for, by door and state; and how long the oldest event waits.",
+            {
+                "sum by (door, state) (headrace_push_subscriptions)": "{{door}} {{state}}",
+                "max by (door) (headrace_push_lag_seconds)": "{{door}} waits, s",
+            },
+        ),
+        Panel(
             "Spans received",
             "Over OTLP, by outcome and rule.",
             rate("headrace_otlp_spans_total", "outcome", "rule"),

@@ -10,6 +10,8 @@ from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.diagrams import mermaid_processors
 from topology.retention import HOUR_MS, KIB, MIB
 
+_GATEWAYS = "gateways"
+
 
 def _duration(ms: int | None) -> str:
     if ms is None:
@@ -26,7 +28,14 @@ def _size(number: int) -> str:
 def _writers(topic: Topic) -> str:
     names = [CLIENTS] if processors.written_by_clients(topic) else []
     names += [OPERATORS] if topic.kind is TopicKind.AUDIT else []
+    names += [_GATEWAYS] if topic.kind is TopicKind.DOOR else []
     return ", ".join(names + [processor.name for processor in processors.writers_of(topic)])
+
+
+def _readers(topic: Topic) -> str:
+    if topic.kind is TopicKind.DOOR:
+        return _GATEWAYS
+    return ", ".join(processor.name for processor in processors.readers_of(topic))
 
 
 def _retention(topic: Topic) -> str:
@@ -42,7 +51,7 @@ def topics_page() -> str:
             topic.key,
             code(topic.record) if topic.record else "bytes",
             _writers(topic),
-            ", ".join(processor.name for processor in processors.readers_of(topic)),
+            _readers(topic),
             _retention(topic),
             _size(topic.max_bytes),
         )
@@ -53,7 +62,7 @@ def topics_page() -> str:
     return (
         "# Topics\n\n"
         "`HEADRACE_PREFIX`, if set, is put before every name. Facts, inboxes and tables are for\n"
-        "anyone to read; `read by` names only processors. Every topic has\n"
+        "anyone to read; `read by` names only processors and gateways. Every topic has\n"
         "`HEADRACE_PARTITIONS` partitions; dead-letter topics have one.\n\n"
         "The key of an input or an inbox record decides its partition: murmur2 of the key, as\n"
         "Kafka's Java clients compute it. Facts and rows have the partition number of the input\n"

@@ -14,10 +14,14 @@ from starlette.responses import Response as HttpResponse
 from streams.access.tokens import TokenFile
 from streams.api import asyncapi
 from streams.doors.a2a.endpoint import A2aEndpoints
+from streams.doors.a2a.push_door import A2aPushDoor
 from streams.doors.console.endpoints import make_endpoints, make_sessions
 from streams.doors.console.session import Sessions
 from streams.doors.mcp.endpoint import McpEndpoint
+from streams.doors.mcp.push_door import McpPushDoor
 from streams.doors.otlp.endpoint import make_endpoints as make_otlp_endpoints
+from streams.doors.push.courier import Door as PushDoor
+from streams.doors.push.service import PushService
 from streams.doors.tlog import description as tlog
 from streams.doors.tlog.endpoints import make_endpoints as make_tlog_endpoints
 from streams.engine.log import Log
@@ -68,7 +72,10 @@ def create_app(
     gateway.tokens = None if settings.tokens is None else TokenFile(settings.tokens)
     sessions = make_sessions(gateway)
     guard = Guard(gateway.tokens, settings, None if sessions is None else sessions.find_caller)
-    mcp = McpEndpoint(gateway, lambda: openapi.text(settings, app)) if settings.mcp else None
+    push = _make_push(gateway)
+    mcp = None
+    if settings.mcp:
+        mcp = McpEndpoint(gateway, lambda: openapi.text(settings, app), push)
     app = FastAPI(
         title=openapi.TITLE,
         openapi_url=None,
@@ -76,13 +83,13 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        lifespan=_lifespan(gateway, hub, mcp),
+        lifespan=_lifespan(gateway, hub, mcp, push),
     )
     endpoints = _index_endpoints(app, gateway, sessions, ids)
     if mcp is not None:
         endpoints |= {(method, path): answer for method, path, answer in mcp.endpoints()}
     if settings.a2a:
-        a2a = A2aEndpoints(gateway)
+        a2a = A2aEndpoints(gateway, push)
         endpoints |= {(method, path): answer for method, path, answer in a2a.endpoints()}
     if hub is not None:
         app.include_router(router(hub), tags=["rtes"])  # for its description in OpenAPI only
@@ -129,8 +136,31 @@ def make_gateway(
     return gateway
 
 
+def _make_push(gateway: Gateway) -> PushService | None:
+    """Return what posts events to addresses; without a key of gateways there is none."""
+    if gateway.settings.gateway_key is None:
+        return None
+    push = PushService(gateway.settings, gateway.log, gateway.clock, gateway.metrics)
+    push.tokens = gateway.tokens
+    return push
+
+
+def _run_push(
+    gateway: Gateway, push: PushService | None, mcp: McpEndpoint | None
+) -> AbstractAsyncContextManager[None]:
+    """Return the context in which events are posted for the doors."""
+    if push is None:
+        return nullcontext()
+    doors: dict[str, PushDoor] = {}
+    if mcp is not None:
+        doors["mcp"] = McpPushDoor(push, mcp.open_door)
+    if gateway.settings.a2a:
+        doors["a2a"] = A2aPushDoor(gateway, push)
+    return push.run(doors)
+
+
 def _lifespan(
-    gateway: Gateway, hub: TailHub | None, mcp: McpEndpoint | None
+    gateway: Gateway, hub: TailHub | None, mcp: McpEndpoint | None, push: PushService | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -138,7 +168,7 @@ def _lifespan(
         gateway.dead_letters.start()
         if hub is not None:
             hub.start()
-        async with nullcontext() if mcp is None else mcp.run():
+        async with nullcontext() if mcp is None else mcp.run(), _run_push(gateway, push, mcp):
             yield
         gateway.broker.stop()
         gateway.dead_letters.stop()

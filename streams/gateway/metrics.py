@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,6 +23,9 @@ from streams.gateway.log_metrics import LogMetrics
 from streams.gateway.view_protocol import ViewProtocol
 from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
 from streams.views.status import State
+
+if TYPE_CHECKING:
+    from streams.doors.push.sender import Figures
 
 REQUESTS = MetricDeclaration(
     "headrace_http_requests_total",
@@ -51,7 +54,7 @@ MCP_STREAMS = MetricDeclaration(
 MCP_EVENTS = MetricDeclaration(
     "headrace_mcp_events_total",
     "counter",
-    "Events given to MCP clients, by `poll` or `push`.",
+    "Events given to MCP clients, by `poll`, `push` or `webhook`.",
     ("mode",),
 )
 MCP_SCANS_CUT = MetricDeclaration(
@@ -81,6 +84,26 @@ SPANS = MetricDeclaration(
     "counter",
     "Spans received over OTLP, by outcome, `sent` or `refused`; `rule` is why, else `none`.",
     ("outcome", "rule"),
+)
+PUSH_DELIVERIES = MetricDeclaration(
+    "headrace_push_deliveries_total",
+    "counter",
+    "Attempts to post an event to an address, by door (`mcp`, `a2a`) and result: `delivered`,"
+    " `failed`, `too_large` (given up) or `gone`.",
+    ("door", "result"),
+)
+PUSH_SUBSCRIPTIONS = MetricDeclaration(
+    "headrace_push_subscriptions",
+    "gauge",
+    "Subscriptions that this gateway posts events for, by door and state: `active`, `suspended`"
+    " or `ended`.",
+    ("door", "state"),
+)
+PUSH_LAG = MetricDeclaration(
+    "headrace_push_lag_seconds",
+    "gauge",
+    "Age of the oldest event that this gateway is trying to post, by door; 0 without one.",
+    ("door",),
 )
 IN_FLIGHT = MetricDeclaration(
     "headrace_http_requests_in_flight", "gauge", "Requests in progress.", (), True
@@ -152,6 +175,9 @@ ALL = (
     A2A_RESUMES,
     A2A_DUPLICATES,
     SPANS,
+    PUSH_DELIVERIES,
+    PUSH_SUBSCRIPTIONS,
+    PUSH_LAG,
     IN_FLIGHT,
     PRODUCED,
     UNKNOWN,
@@ -223,7 +249,7 @@ class Metrics:
             yield
 
     def count_mcp_events(self, mode: str, count: int) -> None:
-        """Count events that a client was given.  mode: `poll` or `push`."""
+        """Count events that a client was given.  mode: `poll`, `push` or `webhook`."""
         if mode not in self._mcp_events:
             self._mcp_events[mode] = self._metrics[MCP_EVENTS.name].labels(mode)
         self._mcp_events[mode].inc(count)
@@ -248,6 +274,18 @@ class Metrics:
     def count_spans(self, outcome: str, rule: str, count: int) -> None:
         """Count spans that were received over OTLP."""
         self._metrics[SPANS.name].labels(outcome, rule).inc(count)
+
+    def count_push(self, door: str, result: str) -> None:
+        """Count an attempt to post an event."""
+        self._metrics[PUSH_DELIVERIES.name].labels(door, result).inc()
+
+    def set_push(self, figures: Figures) -> None:
+        """Show what this gateway posts events for."""
+        subscriptions = self._metrics[PUSH_SUBSCRIPTIONS.name]
+        for (door, state), count in figures.subscriptions.items():
+            subscriptions.labels(door, state).set(count)
+        for door, seconds in figures.lag_s.items():
+            self._metrics[PUSH_LAG.name].labels(door).set(seconds)
 
     def count_produced(self, topic: str, count: int) -> None:
         self._metrics[PRODUCED.name].labels(topic).inc(count)

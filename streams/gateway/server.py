@@ -54,7 +54,7 @@ from streams.settings.addresses import (
 from streams.telemetry import logs
 from streams.view_store.live import LiveView
 from streams.view_store.transparency import followed_log
-from topology.core import TRANSPARENCY
+from topology.core import PUSH, TRANSPARENCY
 
 log = logging.getLogger("streams.gateway")
 
@@ -154,7 +154,9 @@ def open_log(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
 
 def _check_topics(source: KafkaLog, settings: Settings) -> None:
     topics = source.topics()
-    required = INPUTS if settings.tlog_policy is None else (*INPUTS, *TRANSPARENCY)
+    required = list(INPUTS)
+    required += () if settings.tlog_policy is None else TRANSPARENCY
+    required += () if settings.gateway_key is None else PUSH
     names = [settings.prefix + topic.name for topic in required]
     if missing := [name for name in names if name not in topics]:
         raise TopicsMismatch(

@@ -22,7 +22,7 @@ A topic bounds compressed bytes only, and a thousandfold of them may be in memor
 """
 _POLL_S = 0.1
 _MAX_DIGITS = 18
-_HIDDEN = (TopicKind.INTERNAL, TopicKind.CHANGELOG)
+_HIDDEN = (TopicKind.INTERNAL, TopicKind.CHANGELOG, TopicKind.DOOR)
 
 
 class RecordPage(NamedTuple):
@@ -40,7 +40,7 @@ class Partition(NamedTuple):
 
 
 def is_hidden(topic: Topic) -> bool:
-    """Return whether records are of processors for processors, or may contain secrets."""
+    """Return whether records are of the service for itself, or may contain secrets."""
     return topic.kind in _HIDDEN or topic.secret
 
 

@@ -20,6 +20,7 @@ from streams.protocols.sap.settings import SapSettings
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.connection import ConnectionSettings
 from streams.settings.masking import MaskingSettings
+from streams.settings.push import PushSettings
 from streams.settings.secret_files import list_file_variables, read_secrets
 from streams.settings.service import PREFIX, declarations
 from streams.settings.values import Declaration, check_names, check_value, parse
@@ -29,6 +30,7 @@ from streams.settings.values import Declaration, check_names, check_value, parse
 class Settings(
     # Fields are in the order of the documents, those of the last class first.
     ConnectionSettings,
+    PushSettings,
     OtelSettings,
     SummitSettings,
     AsapSettings,

@@ -263,8 +263,8 @@ class ServiceSettings:
     gateway_key: str | None = setting(
         "GATEWAY_KEY",
         None,
-        "key, or NEW,OLD, that signs the handles of MCP tasks; all gateways need the same; if"
-        " unset, each state directory has one of its own",
+        "key, or NEW,OLD, that signs handles of MCP tasks and seals secrets of webhooks, one for"
+        " all gateways; if unset, nothing is pushed, and each state directory has one for handles",
         secret=True,
         format=GATEWAY_KEYS,
     )

@@ -25,7 +25,7 @@ EXTRA_MODULES = {
         for name in (
             *("calls", "cards", "cursors", "door", "errors", "events", "http_json", "jsonrpc"),
             *("listing", "mapping", "operations", "requests", "responses", "sending", "serving"),
-            *("streaming", "tasks"),
+            *("push_configs", "pushing", "streaming", "tasks"),
         )
     },
     "analytics": {

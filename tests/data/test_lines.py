@@ -12,7 +12,9 @@ from topology.protocols import DECLARED
 NEEDED = {
     topic.name
     for topic in topics.ALL
-    if topic.record is not None and (topic.kind is TopicKind.FACT or not topic.internal)
+    if topic.record is not None
+    and topic.kind is not TopicKind.DOOR
+    and (topic.kind is TopicKind.FACT or not topic.internal)
 }
 
 

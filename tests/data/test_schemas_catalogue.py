@@ -137,6 +137,8 @@ PINNED = {
     1_000_000_115: ("headrace.otel.OtelSpanKnown", 1, "9ddbe2e8c7e97046"),
     1_000_000_116: ("headrace.otel.OtelTrace", 1, "571339d8347b0b38"),
     1_000_000_117: ("headrace.summit.SummitEvent", 4, "4aa4747083f9c3f8"),
+    1_000_000_118: ("headrace.push.PushSubscription", 1, "b3cde74ef2fefca5"),
+    1_000_000_119: ("headrace.push.PushDelivery", 1, "4418d26a587591dd"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -70,7 +70,7 @@ def test_each_namespace_has_one_mapping_and_those_of_no_protocol_the_plain_one()
     for name in definitions():
         owners = [spec for spec in SPECS if namespace_of(name) in spec.mapping.namespaces]
         assert mapping_of(name) is (owners[0].mapping if owners else PLAIN)
-        assert owners or name.startswith("headrace.core.")
+        assert owners or name.startswith(("headrace.core.", "headrace.push."))
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)

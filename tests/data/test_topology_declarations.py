@@ -10,7 +10,7 @@ import pytest
 
 from schemas import CATALOGUE
 from topology import core, processors, tables, topics
-from topology.core import CHANGELOG, ENGINE_TABLES, LINEAGE_EDGES
+from topology.core import CHANGELOG, ENGINE_TABLES, LINEAGE_EDGES, PUSH
 from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.protocols import DECLARED
 from topology.retention import DAY_MS
@@ -72,7 +72,7 @@ def test_everything_is_explained() -> None:
 @pytest.mark.parametrize("topic", topics.ALL, ids=name)
 def test_a_topic_has_one_writer_unless_it_collects(topic: Topic) -> None:
     writers = processors.writers_of(topic)
-    if topic.kind in (TopicKind.COMMAND, TopicKind.AUDIT):
+    if topic.kind in (TopicKind.COMMAND, TopicKind.AUDIT, TopicKind.DOOR):
         assert writers == ()
     elif topic.kind not in (TopicKind.COLLECTOR, TopicKind.CHANGELOG):
         assert len(writers) == 1 + (topic is SAP_VERDICTS)
@@ -114,9 +114,9 @@ def test_every_topic_has_keys(topic: Topic) -> None:
     assert topic.key
 
 
-def test_compacted_topics_are_the_changelogs_of_public_tables_and_the_shared_one() -> None:
+def test_compacted_topics_are_changelogs_of_tables_and_what_doors_keep() -> None:
     compacted = {topic for topic in topics.ALL if topic.compacted}
-    assert compacted == {table.topic for table in PUBLIC} | {CHANGELOG}
+    assert compacted == {table.topic for table in PUBLIC} | {CHANGELOG, *PUSH}
 
 
 @pytest.mark.parametrize("table", PUBLIC, ids=name)

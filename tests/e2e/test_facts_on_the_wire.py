@@ -185,7 +185,8 @@ def test_topics_are_set_as_declared(lived: Environment) -> None:
         config = {name: entry.value for name, entry in future.result(30).items()}
         topic = topics_by_name[resource.name]
         assert topics.config_of(topic).items() <= config.items(), topic.name
-        rows = topic.kind in (TopicKind.TABLE, TopicKind.CHANGELOG) or topic is ASAP_MANIFESTS
+        compacted = (TopicKind.TABLE, TopicKind.CHANGELOG, TopicKind.DOOR)
+        rows = topic.kind in compacted or topic is ASAP_MANIFESTS
         assert config["cleanup.policy"] == ("compact" if rows else "delete")
     counts = {
         name: info.partitions for name, info in lived.log.topics().items() if name in topics_by_name

@@ -22,6 +22,7 @@ from streams.protocols.summit.settings import SummitSettings
 from streams.settings import BY_ENV, BY_FIELD, PREFIX, Settings
 from streams.settings.connection import ConnectionSettings
 from streams.settings.masking import MaskingSettings
+from streams.settings.push import PushSettings
 from streams.settings.service import ServiceSettings
 from topology import topics
 
@@ -47,6 +48,7 @@ PARTS: tuple[type[ServiceSettings], ...] = (
     AsapSettings,
     SummitSettings,
     OtelSettings,
+    PushSettings,
     ConnectionSettings,
 )
 """In the order of the documents."""

@@ -18,7 +18,8 @@ from topology import topics
 from topology.declarations import Topic, TopicKind
 
 Json = dict[str, Any]
-PUBLIC = tuple(t for t in topics.ALL if t.kind not in (TopicKind.INTERNAL, TopicKind.CHANGELOG))
+_HIDDEN = (TopicKind.INTERNAL, TopicKind.CHANGELOG, TopicKind.DOOR)
+PUBLIC = tuple(topic for topic in topics.ALL if topic.kind not in _HIDDEN)
 _ABOUT = (
     "An event-sourced governance log for fleets of AI agents, on Kafka. Clients send commands;"
     " processors judge each of them exactly once, and write facts, inboxes and tables. An operation"

@@ -83,7 +83,8 @@ def _capabilities(row: Json, mapping: AgentMapping, settings: ServiceSettings, w
     if whole or not is_public:
         extension["params"] = _params(row, mapping)
     extended = {"extendedAgentCard": True} if is_public else {}
-    return {"streaming": True, "extensions": [extension], **extended}
+    pushes = {"pushNotifications": True} if settings.gateway_key is not None else {}
+    return {"streaming": True, **pushes, "extensions": [extension], **extended}
 
 
 def _params(row: Json, mapping: AgentMapping) -> Json:

@@ -188,6 +188,8 @@ DESCRIPTION = Description(
         Code("a2a.page_size", 400, "pageSize is not 1 to 100."),
         Code("a2a.page_token", 400, "pageToken is none that the list has given."),
         Code("a2a.cursor", 400, "Last-Event-ID is no event of the task."),
+        Code("a2a.push_url", 400, "Events may not be posted to that URL."),
+        Code("a2a.push_limit", 400, "The task has ten push configurations already."),
         Code("a2a.push_off", 400, "The gateway sends no push notifications."),
         Code("a2a.no_turns", 400, "The task has its one message already."),
         Code("a2a.task_ended", 400, "The task has ended."),

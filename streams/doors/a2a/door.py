@@ -11,6 +11,7 @@ from streams.api.problems import problem
 from streams.api.route import Refused
 from streams.doors.a2a.errors import unavailable
 from streams.doors.a2a.protocol import Json
+from streams.doors.push.service import PushService
 from streams.errors import InfrastructureError
 from streams.gateway.context import Gateway
 from streams.gateway.http_response import RETRY_AFTER
@@ -24,9 +25,13 @@ T = TypeVar("T")
 
 @dataclass
 class Door:
-    """The gateway, and the host of Summit on it, which appends calls and reads rows."""
+    """The gateway, and the host of Summit on it, which appends calls and reads rows.
+
+    push: None if no push notifications are sent.
+    """
 
     gateway: Gateway
+    push: PushService | None = None
     host: GatewayHost = field(init=False)
     _streams: int = 0
 

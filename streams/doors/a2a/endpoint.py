@@ -11,6 +11,7 @@ from starlette.responses import Response as HttpResponse
 from streams.api.problems import problem
 from streams.doors.a2a.description import ENDPOINTS
 from streams.doors.a2a.refusals import shape_refusal
+from streams.doors.push.service import PushService
 from streams.errors import ExtraMissing
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class A2aEndpoints:
-    """The endpoints of one gateway."""
+    """The endpoints of one gateway.  push: None if no push notifications are sent."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: Gateway, push: PushService | None = None) -> None:
+        self._gateway, self._push = gateway, push
         self._serving: Serving | None = None
 
     def endpoints(self) -> list[tuple[str, str, Endpoint]]:
@@ -49,5 +50,5 @@ class A2aEndpoints:
         from streams.doors.a2a.serving import Serving
 
         if self._serving is None:
-            self._serving = Serving(self._gateway)
+            self._serving = Serving(self._gateway, self._push)
         return self._serving

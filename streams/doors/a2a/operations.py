@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from streams.access.callers import Role
 from streams.doors.a2a import listing, sending
+from streams.doors.a2a import push_configs as configs
 from streams.doors.a2a.cards import has_extended_card, make_card
 from streams.doors.a2a.cursors import parse_cursor
 from streams.doors.a2a.door import Context
@@ -80,10 +81,6 @@ async def get_extended_card(context: Context, request: Json) -> Json:
     return make_card(context.agent, settings, context.base, whole=True)
 
 
-async def refuse_push(context: Context, request: Json) -> Json:
-    raise sending.push_off()
-
-
 async def _snapshot(context: Context, task_id: str, selection: Selection) -> Snapshot:
     def look(view: ReadOnlyStore) -> Snapshot:
         return read_task(view, find_run(view, task_id, context.agent_id, context.caller), selection)
@@ -130,13 +127,19 @@ _ALL = (
     Operation("ListTasks", a2a_pb2.ListTasksRequest, _READER, list_tasks),
     Operation("CancelTask", a2a_pb2.CancelTaskRequest, _PRODUCER, cancel_task),
     Operation("SubscribeToTask", a2a_pb2.SubscribeToTaskRequest, _READER, subscribe),
-    Operation(f"Create{_PUSH}", a2a_pb2.TaskPushNotificationConfig, _PRODUCER, refuse_push),
-    Operation(f"Get{_PUSH}", a2a_pb2.GetTaskPushNotificationConfigRequest, _READER, refuse_push),
+    Operation(f"Create{_PUSH}", a2a_pb2.TaskPushNotificationConfig, _PRODUCER, configs.create),
+    Operation(f"Get{_PUSH}", a2a_pb2.GetTaskPushNotificationConfigRequest, _READER, configs.get),
     Operation(
-        f"List{_PUSH}s", a2a_pb2.ListTaskPushNotificationConfigsRequest, _READER, refuse_push
+        f"List{_PUSH}s",
+        a2a_pb2.ListTaskPushNotificationConfigsRequest,
+        _READER,
+        configs.list_configs,
     ),
     Operation(
-        f"Delete{_PUSH}", a2a_pb2.DeleteTaskPushNotificationConfigRequest, _PRODUCER, refuse_push
+        f"Delete{_PUSH}",
+        a2a_pb2.DeleteTaskPushNotificationConfigRequest,
+        _PRODUCER,
+        configs.delete,
     ),
     Operation(
         "GetExtendedAgentCard", a2a_pb2.GetExtendedAgentCardRequest, _READER, get_extended_card

@@ -7,13 +7,21 @@ from typing import NamedTuple
 
 from schemas.summit.rules import CALL_DUPLICATE
 from streams.api import prefer
-from streams.doors.a2a.calls import make_call, make_cancel
+from streams.doors.a2a.calls import Call, make_call, make_cancel
 from streams.doors.a2a.door import Context
-from streams.doors.a2a.errors import A2aError, Violation, not_found, refused_call, unavailable
+from streams.doors.a2a.errors import (
+    UNAVAILABLE,
+    A2aError,
+    Violation,
+    not_found,
+    refused_call,
+    unavailable,
+)
 from streams.doors.a2a.mapping import accepted_modes, mapping_of
 from streams.doors.a2a.protocol import MAX_HISTORY, POSITION_HEADER, Json
+from streams.doors.a2a.push_configs import enclosed
 from streams.doors.a2a.tasks import Selection, context_of, find_run
-from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
+from streams.errors import Forbidden, InfrastructureError, InvalidInput, OutputTooLarge
 from streams.gateway.request_ids import set_response_headers
 from streams.ingress import senders
 from streams.ingress.edges import ingress_topic_of
@@ -38,15 +46,31 @@ async def send(context: Context, request: Json) -> Sent:
     configuration = request.get("configuration", {})
     modes = accepted_modes(configuration.get("acceptedOutputModes", []))
     selection = Selection(read_history_length(configuration, MAX_HISTORY), modes)
-    if "taskPushNotificationConfig" in configuration:
-        raise push_off()
     mapping = mapping_of(context.agent["manifest"])
     call = make_call(request, context.agent_id, mapping, context.caller)
     if request["message"].get("taskId", call.task_id) != call.task_id:
         await _refuse_turn(context, request["message"])
+    push_config = enclosed(context, call.task_id, request)
+    if push_config is None:
+        await _call(context, call)
+        return Sent(call.task_id, selection)
+    await push_config.set()
+    try:
+        await _call(context, call)
+    except A2aError as exc:
+        if exc.rule != UNAVAILABLE:  # else it may have been accepted
+            await push_config.take_back()
+        raise
+    except Forbidden:
+        await push_config.take_back()
+        raise
+    return Sent(call.task_id, selection)
+
+
+async def _call(context: Context, call: Call) -> None:
+    """Make a call, and wait until it is accepted.  Raises A2aError, Forbidden."""
     position = await _append(context, call.value)
     await _require_acceptance(context, position, call.task_id)
-    return Sent(call.task_id, selection)
 
 
 def read_history_length(members: Json, default: int) -> int:
@@ -55,10 +79,6 @@ def read_history_length(members: Json, default: int) -> int:
     if length < 0:
         raise A2aError("a2a.history_length", "historyLength is 0 or more", "/historyLength")
     return length
-
-
-def push_off() -> A2aError:
-    return A2aError("a2a.push_off", "the gateway sends no push notifications")
 
 
 async def await_end(context: Context, task_id: str, seconds: float) -> None:

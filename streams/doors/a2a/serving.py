@@ -22,6 +22,7 @@ from streams.doors.a2a.http_json import Target, split_verb
 from streams.doors.a2a.protocol import A2A_TYPE, VERSION_NAME, Json
 from streams.doors.a2a.refusals import shape_refusal
 from streams.doors.a2a.responses import shared_headers
+from streams.doors.push.service import PushService
 from streams.errors import HeadraceError, NotFound, Unauthenticated
 from streams.gateway.caller import get_caller
 from streams.gateway.context import Gateway
@@ -48,8 +49,8 @@ _PUSH = "TaskPushNotificationConfig"
 class Serving:
     """The endpoints of one gateway; `streams.doors.a2a.endpoint` names them by their paths."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._door = Door(gateway)
+    def __init__(self, gateway: Gateway, push: PushService | None = None) -> None:
+        self._door = Door(gateway, push)
         self._gateway = gateway
 
     async def answer(self, name: str, request: Request) -> HttpResponse:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from streams.doors.mcp.asking import Asker
 from streams.doors.mcp.handles import Keys, load_keys
 from streams.doors.mcp.tails import Tails
+from streams.doors.push.service import PushService
 from streams.gateway.context import Gateway
 from streams.settings import Settings
 
@@ -22,6 +23,7 @@ class Door:
 
     openapi: makes the OpenAPI document.  simulations: a place for each scenario that runs.
     tails: the ends of the topics that streams follow.
+    push: what posts events to addresses, None without a key of gateways.
     new_run_id: makes the id of a run to which the caller gives none.
     """
 
@@ -30,6 +32,7 @@ class Door:
     openapi: Callable[[], bytes]
     simulations: asyncio.Semaphore = field(repr=False)
     tails: Tails = field(repr=False)
+    push: PushService | None = field(default=None, repr=False)
     new_run_id: Callable[[], str] = lambda: f"mcp-{uuid.uuid4()}"
 
     @cached_property
@@ -75,6 +78,8 @@ class ToolCall(NamedTuple):
     client: Client = Client()
 
 
-def new_door(gateway: Gateway, openapi: Callable[[], bytes]) -> Door:
+def new_door(
+    gateway: Gateway, openapi: Callable[[], bytes], push: PushService | None = None
+) -> Door:
     places = asyncio.Semaphore(gateway.settings.mcp_simulations)
-    return Door(gateway, Asker(gateway), openapi, places, Tails(gateway.log))
+    return Door(gateway, Asker(gateway), openapi, places, Tails(gateway.log), push)

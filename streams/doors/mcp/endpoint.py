@@ -14,6 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from streams.api.problems import Response
 from streams.doors.mcp.description import PATH
 from streams.doors.mcp.exchange import ResponseWriter
+from streams.doors.push.service import PushService
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint, with_problems
 from streams.gateway.http_response import make_response
@@ -21,6 +22,8 @@ from streams.gateway.request_parts import read_body
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from streams.doors.mcp.door import Door
 
 
 _ONCE = (b"mcp-protocol-version", b"mcp-method", b"mcp-name")
@@ -31,13 +34,18 @@ _HEADER_MISMATCH = -32020
 class McpEndpoint:
     """The transport of one gateway; `run` is open as long as the gateway serves.
 
+    push: what posts events to addresses, None without a key of gateways.
+
     The SDK is loaded in a thread meanwhile: a gateway is ready before that, and the first messages
     wait for it.
     """
 
-    def __init__(self, gateway: Gateway, openapi: Callable[[], bytes]) -> None:
-        self._gateway, self._openapi = gateway, openapi
+    def __init__(
+        self, gateway: Gateway, openapi: Callable[[], bytes], push: PushService | None = None
+    ) -> None:
+        self._gateway, self._openapi, self._push = gateway, openapi, push
         self._opened: asyncio.Future[StreamableHTTPSessionManager]
+        self._door: Door
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -67,11 +75,17 @@ class McpEndpoint:
         from streams.doors.mcp.door import new_door
         from streams.doors.mcp.server import make_server
 
+        self._door = new_door(self._gateway, self._openapi, self._push)
         return StreamableHTTPSessionManager(
-            make_server(new_door(self._gateway, self._openapi)),
+            make_server(self._door),
             stateless=True,
             max_request_body_size=self._gateway.settings.gateway_max_body_bytes,
         )
+
+    async def open_door(self) -> Door:
+        """Return the door once the SDK is loaded."""
+        await asyncio.shield(self._opened)
+        return self._door
 
     def endpoints(self) -> list[tuple[str, str, Endpoint]]:
         """Return the method, path and endpoint of each."""

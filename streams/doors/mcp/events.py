@@ -6,11 +6,10 @@ The wire shapes are here alone, so that those of the SDK can take their place wh
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NoReturn
+from typing import Any
 
 import mcp.types as types
 from jsonschema_rs import Draft202012Validator
-from mcp.server.context import ServerRequestContext
 from pydantic import Field
 
 from streams.api.problems import error_response
@@ -26,11 +25,11 @@ from streams.gateway.caller import get_caller
 from streams.gateway.endpoints import require_broker
 from streams.gateway.log_reads import read_log
 
-Context = ServerRequestContext[Any, Any]
 EXTENSION = "io.modelcontextprotocol/events"
 CAPABILITY: Json = {"listChanged": False}
 MOST_EVENTS = 1000
-POLL, PUSH = "poll", "push"
+POLL, PUSH, WEBHOOK = "poll", "push", "webhook"
+"""The modes in which events are delivered."""
 
 
 class PollParams(types.RequestParams):
@@ -43,25 +42,23 @@ class PollParams(types.RequestParams):
     max_age_ms: int | None = Field(default=None, alias="maxAgeMs", ge=0)
 
 
-class SubscriptionParams(types.RequestParams):
-    """The parameters of `events/subscribe` and `events/unsubscribe`."""
-
-    name: str
-    arguments: dict[str, Any] | None = None
-    delivery: dict[str, Any]
+def offers_webhooks(door: Door) -> bool:
+    """Return whether events are posted to addresses: to principals of tokens alone."""
+    return door.push is not None and door.gateway.tokens is not None
 
 
-def list_events() -> Json:
+def list_events(door: Door) -> Json:
     """Return the types that the caller's roles allow."""
     caller = get_caller()
-    return {"events": [_describe(each) for each in event_types.TYPES if each.is_for(caller)]}
+    modes = [POLL, PUSH, WEBHOOK] if offers_webhooks(door) else [POLL, PUSH]
+    return {"events": [_describe(each, modes) for each in event_types.TYPES if each.is_for(caller)]}
 
 
-def _describe(kind: EventType) -> Json:
+def _describe(kind: EventType, modes: list[str]) -> Json:
     return {
         "name": kind.name,
         "description": kind.description,
-        "delivery": [POLL, PUSH],
+        "delivery": modes,
         "inputSchema": kind.takes,
         "payloadSchema": {"type": "object"},
     }
@@ -81,24 +78,6 @@ async def answer_poll(door: Door, params: PollParams) -> Json:
     except ToolRefused as exc:
         raise refusal_error(exc) from exc
     return polled.to_json(door.settings.mcp_poll_ms)
-
-
-async def refuse_subscription(ctx: Context, params: SubscriptionParams) -> NoReturn:
-    """Refuse to send events to an address, which is not offered.  Raises MCPError."""
-    try:
-        check_request(params.name, params.arguments or {})
-    except ToolRefused as exc:
-        raise refusal_error(exc) from exc
-    mode = params.delivery.get("mode")
-    detail = "events are not sent to an address here; call events/poll, or open events/stream"
-    refusal = refused(422, detail, "event_mode", "/delivery/mode")
-    raise refusal_error(refusal, feature="deliveryMode", value=mode)
-
-
-async def refuse_unsubscription(ctx: Context, params: SubscriptionParams) -> NoReturn:
-    """Say that there is no subscription to end.  Raises MCPError."""
-    detail = "the caller has no subscription like this"
-    raise refusal_error(refused(404, detail, "subscription_unknown"))
 
 
 async def poll_once(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import mcp.types as types
 
@@ -24,6 +24,14 @@ class Gone(Exception):
     def __init__(self, detail: str | None = None) -> None:
         super().__init__(detail)
         self.detail = detail
+
+
+class EventSink(Protocol):
+    """A receiver of the notifications of a stream.  Raises Gone if it takes nothing."""
+
+    async def __call__(self, name: str, params: Json) -> None: ...
+
+    async def send_all(self, name: str, params: Sequence[bytes]) -> None: ...
 
 
 class _Notification(types.Notification[dict[str, Any], str]):

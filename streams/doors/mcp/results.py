@@ -10,6 +10,8 @@ from streams.gateway.http_response import dump_json
 
 Json = dict[str, Any]
 RESULT_TOO_LARGE = "result_too_large"
+FORBIDDEN = -32012
+"""The code of JSON-RPC for events that are not the caller's, or not any more."""
 META = "dev.headrace/"
 """The beginning of headrace's own names in `_meta`."""
 _OF_PROBLEM = ("type", "title")

@@ -25,6 +25,7 @@ from streams.doors.mcp import (
     stream_server,
     task_server,
     tasks,
+    webhook_server,
 )
 from streams.doors.mcp.clients import client_of
 from streams.doors.mcp.door import Client, Door, ToolCall
@@ -94,11 +95,7 @@ def make_server(door: Door) -> Server[Any]:
     server.middleware += [_show_capabilities, _Measuring(door, server), _refuse_half_pairs]
     server.add_request_handler("events/list", types.PaginatedRequestParams, methods.list_events)
     server.add_request_handler("events/poll", events.PollParams, methods.poll_events)
-    for method, refuse in (
-        ("events/subscribe", events.refuse_subscription),
-        ("events/unsubscribe", events.refuse_unsubscription),
-    ):
-        server.add_request_handler(method, events.SubscriptionParams, refuse)
+    webhook_server.add_methods(server, door)
     task_server.add_methods(server, door)
     stream_server.add_methods(server, door)
     return server
@@ -215,7 +212,7 @@ class _Methods:
 
     async def list_events(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         _check_cursor(params)
-        return events.list_events()
+        return events.list_events(self._door)
 
     async def poll_events(self, ctx: Context, params: events.PollParams) -> Json:
         return await events.answer_poll(self._door, params)

@@ -21,7 +21,7 @@ from streams.doors.mcp.door import Door
 from streams.doors.mcp.event_types import Arguments, EventType
 from streams.doors.mcp.events import PUSH, check_request
 from streams.doors.mcp.heartbeats import Heartbeat
-from streams.doors.mcp.notifying import Gone, Notifier, extend_object, to_json
+from streams.doors.mcp.notifying import EventSink, Gone, Notifier, extend_object, to_json
 from streams.doors.mcp.polling import (
     Positions,
     Source,
@@ -33,10 +33,10 @@ from streams.doors.mcp.polling import (
     poll,
     positions_at,
 )
-from streams.doors.mcp.results import Json, ToolRefused, refused, refused_by
+from streams.doors.mcp.results import FORBIDDEN, Json, ToolRefused, refused, refused_by
 from streams.doors.mcp.shared_events import EventBatch
 from streams.doors.mcp.tails import Newest, Tail
-from streams.doors.mcp.wire import FORBIDDEN, refusal_error
+from streams.doors.mcp.wire import refusal_error
 from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
 from streams.gateway.caller import get_caller
@@ -61,10 +61,24 @@ class StreamParams(types.RequestParams):
 
 
 class Stream:
-    """One stream of events.  cursor: of what was sent."""
+    """One stream of events.
 
-    def __init__(self, door: Door, kind: EventType, arguments: Arguments, send: Notifier) -> None:
+    send: takes its notifications.  mode: in which events are delivered.
+    check: raises what ends the stream when its events are not for the client any more; without it,
+    Gone once the caller has lost its token.  cursor: of what was sent.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        kind: EventType,
+        arguments: Arguments,
+        send: EventSink,
+        mode: str = PUSH,
+        check: Callable[[], None] | None = None,
+    ) -> None:
         self._door, self._gateway = door, door.gateway
+        self._mode, self._check = mode, check or (lambda: check_caller(door))
         self._kind, self._arguments, self._send = kind, arguments, send
         self._arguments_key = tuple(sorted(arguments.items()))
         self._oldest_ms: int | None = None
@@ -77,7 +91,8 @@ class Stream:
         Raises ToolRefused before the first one, Gone.
         """
         self._oldest_ms = oldest_of(self._gateway, max_age_ms)
-        self.cursor, truncated = await self._in_thread(
+        read = self._in_thread if self._mode == PUSH else self._read
+        self.cursor, truncated = await read(
             lambda: find_begin(self._gateway, self._kind, self._arguments, cursor, self._oldest_ms)
         )
         await self._send_active(truncated)
@@ -115,7 +130,7 @@ class Stream:
         ):
             while not is_draining():
                 wake.clear()
-                check_caller(self._door)
+                self._check()
                 batch = self._next_batch(source, tails, positions)
                 if batch is None:
                     await self._catch_up()
@@ -124,7 +139,7 @@ class Stream:
                     continue
                 if batch.texts:
                     await self._send.send_all("events/event", batch.texts)
-                    self._gateway.metrics.count_mcp_events(PUSH, len(batch.texts))
+                    self._gateway.metrics.count_mcp_events(self._mode, len(batch.texts))
                     heartbeat.restart()
                 positions, self.cursor = batch.positions, batch.cursor
                 if heartbeat.is_due():
@@ -196,7 +211,7 @@ class Stream:
         """Read the log up to the end that it has now, and send what matches."""
         has_more = True
         while has_more:
-            check_caller(self._door)
+            self._check()
             async with self._door.tails.catching_up:
                 polled = await self._read(
                     lambda: poll(
@@ -214,7 +229,7 @@ class Stream:
             for event in polled.events:
                 self.cursor = event["cursor"]
                 await self._send("events/event", event)
-            self._gateway.metrics.count_mcp_events(PUSH, len(polled.events))
+            self._gateway.metrics.count_mcp_events(self._mode, len(polled.events))
             self.cursor, has_more = polled.cursor, polled.has_more
         await asyncio.sleep(0)
 

@@ -14,10 +14,10 @@ from schemas.formats import iso_ms
 from streams.api.long_work import Author, Order
 from streams.doors.mcp import sending
 from streams.doors.mcp.door import Client, Door
-from streams.doors.mcp.results import Json, ToolRefused, bounded
+from streams.doors.mcp.results import FORBIDDEN, Json, ToolRefused, bounded
 from streams.doors.mcp.run_results import describe_end, places
 from streams.doors.mcp.tasks import COMPLETED, Task, find_task, principal_of_caller
-from streams.doors.mcp.wire import FORBIDDEN, refusal_error
+from streams.doors.mcp.wire import refusal_error
 from streams.views.service.verdicts import ACCEPTED
 
 DONE: Json = {"resultType": "complete"}

@@ -7,14 +7,15 @@ from typing import Any
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 
-from streams.doors.mcp.results import ToolRefused
+from streams.doors.mcp.results import FORBIDDEN, ToolRefused
 
-FORBIDDEN = -32012
 _CODES = {
     "event_unknown": -32011,
     "subscription_unknown": -32011,
     "event_forbidden": FORBIDDEN,
+    "webhook_limit": -32013,
     "event_mode": -32014,
+    "webhook_challenge": -32015,
 }
 """The codes of refusals that have one of their own."""
 _KINDS = {"event_unknown": "event", "subscription_unknown": "subscription"}

@@ -84,7 +84,15 @@ def test_gateways_may_ask_for_the_offsets_of_every_topic() -> None:
 
 def test_readers_write_nothing() -> None:
     assert may(Role.READER, WRITE) == set()
-    assert may(Role.READER, READ) == may(Role.GATEWAY, READ)
+    assert may(Role.READER, READ) == may(Role.GATEWAY, READ) - of_kind(TopicKind.DOOR)
+
+
+def test_what_doors_keep_is_for_gateways_and_read_by_operators() -> None:
+    door = of_kind(TopicKind.DOOR)
+    assert door
+    assert {role for role in Role if may(role, WRITE) & door} == {Role.GATEWAY}
+    assert {role for role in Role if may(role, READ) & door} == {Role.GATEWAY, Role.OPERATOR}
+    assert door <= may(Role.GATEWAY, WRITE) & may(Role.GATEWAY, READ) & may(Role.OPERATOR, READ)
 
 
 @pytest.mark.parametrize("topic", topics.ALL, ids=lambda topic: topic.name)
@@ -114,6 +122,7 @@ def test_groups_and_transactions_are_those_that_the_code_uses() -> None:
         Role.GATEWAY: {
             (Pattern.LITERAL, "headrace", (Operation.DESCRIBE,)),
             (Pattern.LITERAL, "headrace-redrive", (WRITE,)),
+            (Pattern.LITERAL, "headrace-push", (READ,)),
             reader,
         },
         Role.AGENT: {(Pattern.PREFIXED, "summit-agent.", (READ,)), reader},

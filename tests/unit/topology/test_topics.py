@@ -30,7 +30,8 @@ def test_inputs_carry_the_time_of_the_broker(topic: Topic) -> None:
 @pytest.mark.parametrize("topic", ALL, ids=ids)
 def test_every_topic_says_how_it_is_kept(topic: Topic) -> None:
     config = config_of(topic)
-    compacted = topic.kind in (TopicKind.TABLE, TopicKind.CHANGELOG) or topic is ASAP_MANIFESTS
+    kinds = (TopicKind.TABLE, TopicKind.CHANGELOG, TopicKind.DOOR)
+    compacted = topic.kind in kinds or topic is ASAP_MANIFESTS
     assert config["cleanup.policy"] == ("compact" if compacted else "delete")
     assert ("delete.retention.ms" in config) == compacted
     assert config["max.message.bytes"] == str(topic.max_bytes)
@@ -48,6 +49,7 @@ RETENTION = {
     TopicKind.INTERNAL: -1,
     TopicKind.COLLECTOR: -1,
     TopicKind.AUDIT: -1,
+    TopicKind.DOOR: -1,
 }
 SHORTER = {RTES_RAW: 24 * HOUR_MS, OTEL_SPANS: 24 * HOUR_MS}
 

@@ -5489,7 +5489,7 @@ export interface components {
          * @description The purpose of a topic, which decides who may write it and how long it is kept.
          * @enum {string}
          */
-        TopicKind: "command" | "collector" | "internal" | "fact" | "inbox" | "audit" | "table" | "changelog" | "dead letter";
+        TopicKind: "command" | "collector" | "internal" | "fact" | "inbox" | "audit" | "door" | "table" | "changelog" | "dead letter";
         /**
          * TopicOffsets
          * @description The offsets of a topic.  readable: whether `/v1/records` shows its records.
