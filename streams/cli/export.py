@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
 from streams.cli import INTERRUPTED, common
 from streams.settings import Settings
 
+OFF = "off"
 _GROUP = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -101,8 +103,24 @@ def parquet(into: Path, topics: str | None, offsets_per_file: int, accept_gap: b
 )
 @click.option("--until-end", is_flag=True, help="Stop at the ends that the topics have now.")
 @click.option("--group", metavar="NAME", help="A group of its own, for a second backend.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Overrides HEADRACE_BOOTSTRAP.")
+@click.option(
+    "--state-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Overrides HEADRACE_STATE_DIR.",
+)
+@click.option(
+    "--metrics", metavar="HOST:PORT|off", help="Overrides HEADRACE_METRICS; off serves none."
+)
 @click.pass_context
-def otlp(ctx: click.Context, start: str, until_end: bool, group: str | None) -> None:
+def otlp(
+    ctx: click.Context,
+    start: str,
+    until_end: bool,
+    group: str | None,
+    metrics: str | None,
+    **overrides: Any,
+) -> None:
     """Send spans of commands, verdicts and deliveries to a backend of OpenTelemetry.
 
     Reads the variables that OpenTelemetry specifies, such as OTEL_EXPORTER_OTLP_ENDPOINT.  Runs
@@ -125,9 +143,17 @@ def otlp(ctx: click.Context, start: str, until_end: bool, group: str | None) -> 
     export_settings = otlp_export.load(environment_without(PREFIX))
     from streams.doors.otlp.exporter.export import Options, export
 
-    settings = Settings.load()
+    settings = Settings.load(
+        **{name: value for name, value in overrides.items() if value is not None}
+    )
     logs.configure(settings)
-    options = Options(group, start == "latest", until_end)
+    address = settings.metrics if metrics is None else metrics
+    address = None if address == OFF else address
+
+    def report(name: str) -> None:
+        common.echo(f"exporting spans as group {name}", err=True)
+
+    options = Options(group, start == "latest", until_end, address, report)
     with common.interrupts() as interrupted, common.connect(settings) as log:
         exported = export(log, settings.prefix, export_settings, options, interrupted.is_set)
     sent = exported.sent

@@ -8,6 +8,7 @@ import socket
 import time
 import webbrowser
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streams.cli import common
-from streams.errors import AddressTaken
+from streams.errors import AddressTaken, UsageError
 from streams.settings import Settings
 from streams.settings.addresses import Address, answers
 
@@ -47,8 +48,9 @@ _CHECK_S = 0.2
 def command(state_dir: Path | None, port: int | None, broker_port: int | None, opens: bool) -> None:
     """Run everything on this machine: broker, topics, a worker and a gateway.
 
-    Uses the broker that HEADRACE_BOOTSTRAP names, or else starts a local one.  Prints the addresses
-    when everything is ready.  Ctrl-C stops everything cleanly; state is kept in the state
+    Uses the broker that HEADRACE_BOOTSTRAP names, or else starts a local one.  Runs `headrace
+    export otlp` too where OTEL_EXPORTER_OTLP_ENDPOINT is set.  Prints the addresses when everything
+    is ready.  Ctrl-C stops everything cleanly; state is kept in the state
     directory, and the next `up` continues from it.
 
     \b
@@ -63,7 +65,7 @@ def command(state_dir: Path | None, port: int | None, broker_port: int | None, o
     from streams.ops.system import running_system
 
     try:
-        with running_system(settings, _print_status) as system:
+        with running_system(settings, _print_status, _exports_spans()) as system:
             _print_status(f"ready after {time.monotonic() - started_s:.1f} s")
             _print_addresses(system, opens)
             while True:
@@ -71,6 +73,24 @@ def command(state_dir: Path | None, port: int | None, broker_port: int | None, o
                 time.sleep(_CHECK_S)
     except KeyboardInterrupt:
         _print_status("stopped; state is kept")
+
+
+def _exports_spans() -> bool:
+    """Return whether to run an exporter of spans; say why not if it is on, and cannot run."""
+    from streams.settings import otlp_export
+    from streams.settings.composed import environment_without
+    from streams.settings.service import PREFIX
+
+    variables = environment_without(PREFIX)
+    if not otlp_export.is_on(variables):
+        return False
+    try:
+        otlp_export.load(variables)
+        import_module("streams.doors.otlp.exporter.export")
+    except UsageError as exc:
+        _print_status(f"spans are not exported: {exc}")
+        return False
+    return True
 
 
 def settings_of(state_dir: Path | None, port: int | None, broker_port: int | None) -> Settings:
@@ -113,7 +133,7 @@ def _print_addresses(system: System, opens: bool) -> None:
     common.echo(f"gateway  {system.url}")
     common.echo(f"kafka    {system.settings.bootstrap}")
     common.echo(f"state    {system.settings.state_dir.absolute()}")
-    for part in (system.worker, system.gateway):
+    for part in system.parts:
         common.echo(f"{part.name:<8} process {part.pid}, log {part.log}")
     if system.settings.state_dir.absolute() != Settings.load().state_dir.absolute():
         state_dir = quote(str(system.settings.state_dir.absolute()))

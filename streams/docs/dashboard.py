@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from streams.docs.panels import RATE, Panel, quantiles, rate
+from streams.docs.panels import EXPORT, RATE, Panel, quantiles, rate
 
 PATH = Path(__file__).resolve().parents[2] / "deploy/grafana/dashboards/headrace.json"
 SOURCE = {"type": "prometheus", "uid": "prometheus"}
@@ -301,6 +301,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Copies that were read from the beginning of the log.",
             {"sum by (instance) (headrace_view_rebuilds_total)": "{{instance}}"},
         ),
+        *EXPORT,
         Panel(
             "Transparency log",
             "Its entries, and those under a published checkpoint.",

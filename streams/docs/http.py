@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from streams.api.description import Metrics
 from streams.docs.markdown import code, codes, grid
+from streams.doors.otlp.exporter import metrics as export_metrics
 from streams.engine import metrics as worker_metrics
 from streams.engine.metrics_server import SETTING
 from streams.gateway import metrics
@@ -16,7 +17,8 @@ from streams.telemetry.metrics import BUCKETS_S, MetricDeclaration
 def metrics_page() -> str:
     return (
         "# Metrics\n\n"
-        "Metrics that gateways and workers export at `/metrics`, in the Prometheus text format.\n"
+        "Metrics that gateways, workers and exporters of spans export at `/metrics`, in the\n"
+        "Prometheus text format.\n"
         "Topics are named without the prefix. The upper bounds of histogram buckets are\n"
         f"{', '.join(map(str, BUCKETS_S))} s.\n\n"
         "How to scrape them, a dashboard and alerts: [observability](../observability.md).\n\n"
@@ -24,7 +26,10 @@ def metrics_page() -> str:
         f"{_declared(metrics.ALL)}\n"
         "## Worker\n\n"
         f"Served where `{SETTING}` says.\n\n"
-        f"{_declared(worker_metrics.ALL)}"
+        f"{_declared(worker_metrics.ALL)}\n"
+        "## Exporter of spans\n\n"
+        f"Served by `headrace export otlp` where `{SETTING}` or `--metrics` says.\n\n"
+        f"{_declared(export_metrics.ALL)}"
         + "".join(_of_protocol(each.metrics) for each in DESCRIPTIONS if each.metrics is not None)
     )
 

@@ -35,3 +35,30 @@ def rate(metric: str, *by: str, match: str = "") -> dict[str, str]:
     """Return a query for the rate per second, summed over processes."""
     legend = " ".join(f"{{{{{label}}}}}" for label in by)
     return {f"sum by ({', '.join(by)}) (rate({metric}{match}{RATE}))": legend}
+
+
+EXPORT = (
+    Panel(
+        "Spans exported",
+        "Taken by the backend; `refused`: by the status of its answer.",
+        {f"sum(rate(headrace_otlp_exported_spans_total{RATE}))": "exported"}
+        | {
+            f"sum by (status) (rate(headrace_otlp_refused_spans_total{RATE}))": (
+                "refused {{status}}"
+            )
+        },
+        "ops",
+    ),
+    Panel(
+        "Time of exports",
+        "Of the requests that the backend of spans answered.",
+        quantiles("headrace_otlp_export_seconds"),
+        "s",
+    ),
+    Panel(
+        "Export lag",
+        "Records whose spans are not exported yet, of a group of exporters.",
+        {"max by (instance) (headrace_otlp_export_lag_records)": "{{instance}}"},
+    ),
+)
+"""Panels of the exporter of spans."""

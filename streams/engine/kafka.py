@@ -51,13 +51,11 @@ from topology.acls import READERS_GROUP
 
 T = TypeVar("T")
 
-_TIMEOUT_S = 30
-_ANSWER_S = 10
+_TIMEOUT_S, _ANSWER_S = 30, 10
 _TRIES = 3
 """Attempts, each with a new client: one sometimes loses a request to a broker that comes back."""
 _DEFAULT = -1  # the brokers' default replica count
-_LEADERS_S = 120  # how long new topics may take until each partition has a leader
-_LEADER_PAUSE_S = 0.01
+_LEADERS_S, _LEADER_PAUSE_S = 120, 0.01  # new topics may take so long to have all leaders
 _FIRST_WAIT_S, _POLL_S = 0.25, 0.05
 _FENCED = (
     KafkaError._FENCED,
@@ -248,9 +246,12 @@ class KafkaLog:
         return KafkaReader(Consumer(config), KafkaPartition, positions)
 
     def group(self, name: str, *topics: str, begins: Offsets | None = None) -> KafkaGroup:
-        """Join a consumer group that reads these topics and commits.  begins: as of KafkaGroup."""
+        """Join a consumer group.  begins: where a new one begins, committed before it is joined."""
+        if begins and not self.committed(list(begins), name):
+            offsets = [KafkaPartition(*tp, offset) for tp, offset in begins.items()]
+            self.admin().begin_group(ConsumerGroupTopicPartitions(name, offsets))
         consumer = Consumer({**self._base, **GROUP, "group.id": name})
-        return KafkaGroup(consumer, KafkaPartition, topics, KafkaError._PARTITION_EOF, begins or {})
+        return KafkaGroup(consumer, KafkaPartition, topics, KafkaError._PARTITION_EOF)
 
     def producer(self, transactional_id: str) -> KafkaTransactions:
         return KafkaTransactions(self._base, transactional_id)

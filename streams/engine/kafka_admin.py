@@ -1,4 +1,4 @@
-"""Kafka administration for operators: ACLs and topic configurations.
+"""Kafka administration: ACLs, topic configurations, and where consumer groups begin.
 
 `streams.engine.kafka` makes the client and passes its library's module.
 """
@@ -14,6 +14,7 @@ from topology.acls import Operation, Pattern, Resource
 
 T = TypeVar("T")
 _TIMEOUT_S = 30.0
+_HAS_MEMBERS = ("NON_EMPTY_GROUP", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS")
 _RESOURCES = {
     Resource.TOPIC: "TOPIC",
     Resource.GROUP: "GROUP",
@@ -78,6 +79,22 @@ class KafkaAdmin:
         if bindings:
             futures = self._admin.create_acls(bindings).values()
             self._ask(lambda: [future.result(_TIMEOUT_S) for future in futures])
+
+    def begin_group(self, request: Any) -> None:
+        """Commit the offsets of a consumer group; if it has members already, do nothing.
+
+        request: the library's group and its offsets.
+        """
+        future = self._admin.alter_consumer_group_offsets([request])[request.group_id]
+
+        def commit() -> None:
+            try:
+                future.result(_TIMEOUT_S)
+            except self._failure as exc:
+                if exc.args[0].name() not in _HAS_MEMBERS:
+                    raise
+
+        self._ask(commit)
 
     def _binding(self, acl: Acl) -> Any:
         library = self._library

@@ -21,13 +21,14 @@ class Polled(NamedTuple):
     """The result of one poll.
 
     taken, lost: partitions assigned or revoked since the last poll; apply `lost` first.
-    ends: partitions that are read to their end.  joined: whether the group has assigned partitions.
+    ends: by partition that is read to its end, the offset there.  joined: whether the group has
+    assigned partitions.
     """
 
     records: list[Record]
     taken: Collection[TopicPartition]
     lost: Collection[TopicPartition]
-    ends: Collection[TopicPartition]
+    ends: Mapping[TopicPartition, int]
     joined: bool
 
 
@@ -45,13 +46,11 @@ class KafkaGroup:
         make_partition: Any,
         topics: Sequence[str],
         end_code: int,
-        begins: Mapping[TopicPartition, int],
     ) -> None:
         """Subscribe to the topics.
 
         make_partition: the client's class of topic and partition.  end_code: its error code of a
-        partition's end.  begins: where to begin on partitions of which nothing was committed before
-        this call; any other such partition is read from its start.
+        partition's end.
         """
         self._consumer, self._make_partition, self._end_code = consumer, make_partition, end_code
         self._lock = threading.Lock()
@@ -59,7 +58,6 @@ class KafkaGroup:
         self._taken: set[TopicPartition] = set()
         self._lost: set[TopicPartition] = set()
         self._done: dict[TopicPartition, int] = {}
-        self._begins = dict(begins)
         self._joined = False
         consumer.subscribe(
             list(topics),
@@ -74,17 +72,6 @@ class KafkaGroup:
         self._taken |= taken
         with self._lock:
             self._owned |= taken
-        begins = {tp: self._begins.pop(tp) for tp in taken & self._begins.keys()}
-        if begins:  # else the client assigns them, and each is read from where it was committed
-            committed = [tp for tp in taken if tp not in begins]
-            consumer.incremental_assign(
-                [
-                    *(self._make_partition(*tp, offset) for tp, offset in begins.items()),
-                    *(self._make_partition(*tp) for tp in committed),
-                ]
-            )
-            with self._lock:
-                self._done |= begins
 
     def _on_revoke(self, consumer: Any, partitions: Any) -> None:
         revoked = _partitions(partitions)
@@ -104,13 +91,13 @@ class KafkaGroup:
             revoked = self._lost - lost  # meanwhile; the new owner reads these too
             messages = [m for m in messages if _partition_of(m) not in revoked] + more
         records: list[Record] = []
-        ends: set[TopicPartition] = set()
+        ends: dict[TopicPartition, int] = {}
         for message in messages:
             error = message.error()
             if error is None:
                 records.append(record_of(message))
             elif error.code() == self._end_code:
-                ends.add(_partition_of(message))
+                ends[_partition_of(message)] = message.offset()
             elif refusal := refusal_of(error):
                 raise refusal
             elif error.fatal():

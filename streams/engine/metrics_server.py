@@ -1,4 +1,4 @@
-"""An HTTP server, in a separate thread, for a worker's metrics and state."""
+"""An HTTP server, in a separate thread, for the metrics and the state of a worker or exporter."""
 
 # Written on http.server, and neither `prometheus_client.start_wsgi_server`, which bounds neither
 # connections nor silent clients, nor uvicorn, which waits without limit for a request's headers
@@ -13,11 +13,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
-from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
-from streams.engine.metrics import WorkerMetrics, WorkerStatus
+from streams.engine.metrics import WorkerStatus
 from streams.errors import AddressTaken
 from streams.settings.addresses import Address
 
@@ -30,9 +30,16 @@ _MOST = 32
 """The limit of concurrent connections; each takes a thread of the worker."""
 
 
+class HasRegistry(Protocol):
+    """Metrics in a registry."""
+
+    @property
+    def registry(self) -> CollectorRegistry: ...
+
+
 @contextmanager
 def serve_metrics(
-    where: str | None, metrics: WorkerMetrics, standing: Callable[[], WorkerStatus]
+    where: str | None, metrics: HasRegistry, standing: Callable[[], WorkerStatus]
 ) -> Iterator[None]:
     """Serve metrics at the address `where` while the context lasts; do nothing if it is None.
 
@@ -55,7 +62,7 @@ def serve_metrics(
 
 
 def _make_server(
-    address: Address, metrics: WorkerMetrics, standing: Callable[[], WorkerStatus]
+    address: Address, metrics: HasRegistry, standing: Callable[[], WorkerStatus]
 ) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         timeout = _SILENCE_S
@@ -110,7 +117,7 @@ def _make_server(
         return Server((address.host, address.port), Handler)
     except OSError as exc:
         raise AddressTaken(
-            f"the worker's metrics cannot be served at {address}: {exc.strerror}",
+            f"the metrics cannot be served at {address}: {exc.strerror}",
             advice=f"Set {SETTING} to another address, or stop what listens there.",
         ) from exc
 

@@ -1,4 +1,5 @@
-"""A complete system on this machine: a broker, the topics, a worker and a gateway process."""
+"""A complete system on this machine: a broker, the topics, a worker and a gateway process, and an
+exporter of spans where OpenTelemetry's variables name a backend."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,22 +70,35 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A running system.  settings: with the broker's address.  url: of the gateway."""
+    """A running system.
+
+    settings: with the broker's address.  url: of the gateway.  exporter: of spans, if one runs.
+    """
 
     settings: Settings
     worker: Part
     gateway: Part
     url: str
+    exporter: Part | None = None
+
+    @property
+    def parts(self) -> list[Part]:
+        every = (self.worker, self.gateway, self.exporter)
+        return [part for part in every if part is not None]
 
     def check(self) -> None:
         """Raise PartEnded if one of the processes has ended."""
-        self.worker.check()
-        self.gateway.check()
+        for part in self.parts:
+            part.check()
 
 
 @contextmanager
-def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
+def running_system(
+    settings: Settings, progress: Progress, exports_spans: bool = False
+) -> Iterator[System]:
     """Run a system while the context is open.  State stays in the state directory.
+
+    exports_spans: with an exporter of spans.
 
     Raises BrokerUnavailable, ExtraMissing, TopicsMismatch, PartEnded.
     """
@@ -100,23 +114,35 @@ def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
         progress("topics are there; starting a worker and a gateway")
         (worker_directory(settings) / READY_FILE).unlink(missing_ok=True)
         metrics = ("--metrics", settings.metrics or "off")  # else a child reads the environment
-        worker = stack.enter_context(_run_part(settings, progress, "worker", "--static", *metrics))
+        worker = stack.enter_context(
+            _run_part(settings, progress, "worker", ("worker", "--static", *metrics))
+        )
         listen = ("--listen", settings.gateway)
-        gateway = stack.enter_context(_run_part(settings, progress, "gateway", *listen))
+        gateway = stack.enter_context(
+            _run_part(settings, progress, "gateway", ("gateway", *listen))
+        )
         ready = worker_directory(settings) / READY_FILE
         _wait([worker, gateway], lambda: ready.exists(), "the worker")
         progress("the worker is ready")
         _wait([worker, gateway], lambda: gateway.output_line("gateway"), "the gateway")
         progress("the gateway is ready")
-        yield System(settings, worker, gateway, gateway.output_line("gateway") or "")
+        exporter = None
+        if exports_spans:
+            command = ("export", "otlp", "--metrics", "off")
+            part = stack.enter_context(_run_part(settings, progress, "exporter", command))
+            _wait([part], lambda: part.output_line("exporting"), "the exporter")
+            exporter = part
+        yield System(settings, worker, gateway, gateway.output_line("gateway") or "", exporter)
 
 
 @contextmanager
-def _run_part(settings: Settings, progress: Progress, name: str, *more: str) -> Iterator[Part]:
-    """Run a process while the context is open."""
+def _run_part(
+    settings: Settings, progress: Progress, name: str, arguments: Sequence[str]
+) -> Iterator[Part]:
+    """Run a process while the context is open.  arguments: of `headrace`."""
     log = settings.state_dir / f"{name}.log"
     options = ["--bootstrap", str(settings.bootstrap), "--state-dir", str(settings.state_dir)]
-    command = [sys.executable, "-m", "streams.cli", name, *options, *more]
+    command = [sys.executable, "-m", "streams.cli", *arguments, *options]
     part = Part(name, Child(command, log, bound=True), log)
     try:
         yield part
@@ -164,6 +190,8 @@ def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
         temporary = replace(settings, state_dir=Path(folder))
-        with _run_part(temporary, progress, "gateway", "--listen", ANY_PORT) as gateway:
+        with _run_part(
+            temporary, progress, "gateway", ("gateway", "--listen", ANY_PORT)
+        ) as gateway:
             _wait([gateway], lambda: gateway.output_line("gateway"), "the gateway")
             yield gateway.output_line("gateway") or ""

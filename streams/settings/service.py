@@ -322,7 +322,8 @@ class ServiceSettings:
     metrics: str | None = setting(
         "METRICS",
         None,
-        "address of a worker's /metrics, /healthz and /readyz, host:port; if unset, none",
+        "address of /metrics, /healthz and /readyz of a worker or an exporter of spans, host:port;"
+        " if unset, none",
     )
     crash_at: str = setting(
         "CRASH_AT",

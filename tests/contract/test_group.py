@@ -130,26 +130,41 @@ def read_all(group: KafkaGroup, count: int) -> list[Record]:
     return records
 
 
-def test_a_new_group_begins_where_it_is_asked_to_and_goes_on_from_there(
+def test_a_new_group_begins_where_is_committed_before_anybody_joins(
     twin: KafkaTwin, log: KafkaLog
 ) -> None:
     name = f"{MEMBERS}-begins"
     write_to_each(twin)
     begins = log.ends(places(twin))
-    group = log.group(name, twin.name(FACTS), begins=begins)
-    at_end: set[TopicPartition] = set()
-
-    def is_at_end() -> bool:
-        at_end.update(group.poll(0.1).ends)
-        return at_end == set(places(twin))
-
-    until(is_at_end)
-    group.close()
+    group = log.group(name, twin.name(FACTS), begins=begins)  # it joins with its first poll
     assert log.committed(places(twin), name) == begins
+    group.close()
     write_to_each(twin)
     group = log.group(name, twin.name(FACTS))
     assert {record.offset for record in read_all(group, PARTITIONS)} == {1}
     group.close()
+
+
+def test_a_group_with_members_goes_on_where_it_is(twin: KafkaTwin, log: KafkaLog) -> None:
+    name = f"{MEMBERS}-members"
+    write_to_each(twin)
+    first = log.group(name, twin.name(FACTS))
+    read_all(first, PARTITIONS)
+    second = log.group(name, twin.name(FACTS), begins=log.ends(places(twin)))
+    assert log.committed(places(twin), name) == {}
+    second.close()
+    first.close()
+
+
+def test_a_group_with_offsets_goes_on_where_it_is(twin: KafkaTwin, log: KafkaLog) -> None:
+    name = f"{MEMBERS}-offsets"
+    write_to_each(twin)
+    group = log.group(name, twin.name(FACTS))
+    for record in read_all(group, PARTITIONS):
+        group.done(TopicPartition(record.topic, record.partition), 1)
+    group.close()
+    log.group(name, twin.name(FACTS), begins=dict.fromkeys(places(twin), 0)).close()
+    assert log.committed(places(twin), name) == dict.fromkeys(places(twin), 1)
 
 
 def test_a_paused_member_gets_no_records_and_stays(twin: KafkaTwin, log: KafkaLog) -> None:

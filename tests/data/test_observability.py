@@ -14,6 +14,7 @@ import yaml
 
 from streams.asap import metrics as asap_metrics
 from streams.docs import dashboard
+from streams.doors.otlp.exporter import metrics as export_metrics
 from streams.engine import metrics as worker_metrics
 from streams.gateway import metrics as gateway_metrics
 from streams.settings import SECRET_FILES, Settings
@@ -26,6 +27,7 @@ RULES = DEPLOY / "prometheus/rules/headrace.yml"
 DECLARED: tuple[MetricDeclaration, ...] = (
     *worker_metrics.ALL,
     *gateway_metrics.ALL,
+    *export_metrics.ALL,
     *asap_metrics.ALL,
 )
 ADDED_BY_PROMETHEUS = {"job", "instance"}
@@ -98,7 +100,7 @@ def test_queries_name_metrics_and_labels_that_are_declared(where: str) -> None:
 def test_every_metric_is_on_the_dashboard() -> None:
     """ASAP's own have their protocol's names, and dashboards that others made."""
     dashboard_names = set().union(*map(names_in, queries().values()))
-    metrics = (*worker_metrics.ALL, *gateway_metrics.ALL)
+    metrics = (*worker_metrics.ALL, *gateway_metrics.ALL, *export_metrics.ALL)
     suffixes = ("", "_bucket", "_count", "_sum")
     missing = [
         d.name for d in metrics if not {d.name + suffix for suffix in suffixes} & dashboard_names
@@ -196,3 +198,30 @@ def test_promtool_can_parse_every_query_of_the_dashboard(tmp_path: Path) -> None
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_collector_has_what_its_pipelines_name() -> None:
+    config = yaml.safe_load((DEPLOY / "otel-collector/config.yaml").read_text())
+    pipelines = config["service"]["pipelines"]
+    for part in ("receivers", "exporters"):
+        assert {name for each in pipelines.values() for name in each[part]} == set(config[part])
+    from_headrace = [each for each in pipelines.values() if "otlp/headrace" in each["receivers"]]
+    assert not any("otlp_http/headrace" in each["exporters"] for each in from_headrace)
+
+
+def test_the_collector_scrapes_what_prometheus_scrapes() -> None:
+    collector = yaml.safe_load((DEPLOY / "otel-collector/config.yaml").read_text())
+    prometheus = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
+    scraped = [
+        {
+            (job["job_name"], target)
+            for job in jobs
+            for config in job["static_configs"]
+            for target in config["targets"]
+        }
+        for jobs in (
+            collector["receivers"]["prometheus"]["config"]["scrape_configs"],
+            prometheus["scrape_configs"],
+        )
+    ]
+    assert scraped[0] == scraped[1]

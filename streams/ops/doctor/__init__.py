@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from streams.errors import SettingsError
-from streams.ops.doctor import machine, services
+from streams.ops.doctor import machine, services, spans
 from streams.ops.doctor.findings import Check, Level, failed
 from streams.settings import Settings
 
@@ -20,6 +20,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Check]], ...] = (
     services.kafka,
     services.registry,
     services.tokens,
+    spans.backend,
 )
 
 

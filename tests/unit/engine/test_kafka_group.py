@@ -27,7 +27,6 @@ class Consumer:
     def __init__(self, *polls: list[Message] | Behind | Callable[[Consumer], object]) -> None:
         self.polls = list(polls)
         self.stored: list[PartitionOffset] = []
-        self.assigned: list[PartitionOffset] = []
         self.paused: set[TopicPartition] = set()
         self.closed = False
 
@@ -50,9 +49,6 @@ class Consumer:
     def store_offsets(self, offsets: list[PartitionOffset]) -> None:
         self.stored += offsets
 
-    def incremental_assign(self, partitions: list[PartitionOffset]) -> None:
-        self.assigned += partitions
-
     def pause(self, partitions: list[PartitionOffset]) -> None:
         self.paused |= {TopicPartition(each.topic, each.partition) for each in partitions}
 
@@ -73,7 +69,7 @@ def lost(way: str, *tps: TopicPartition) -> Callable[[Consumer], object]:
 
 def group(*polls: Any) -> tuple[KafkaGroup, Consumer]:
     consumer = Consumer(*polls)
-    return KafkaGroup(consumer, PartitionOffset, [TOPIC], END, {}), consumer
+    return KafkaGroup(consumer, PartitionOffset, [TOPIC], END), consumer
 
 
 def test_a_poll_brings_records_and_ends() -> None:
@@ -84,7 +80,7 @@ def test_a_poll_brings_records_and_ends() -> None:
         (0, 5),
         (1, 9),
     ]
-    assert (result.ends, result.joined) == ({TP}, False)
+    assert (result.ends, result.joined) == ({TP: 6}, False)
 
 
 def test_partitions_are_told_once() -> None:
@@ -185,15 +181,6 @@ def test_closing_leaves_the_group() -> None:
     member, consumer = group()
     member.close()
     assert consumer.closed
-
-
-def test_a_partition_begins_where_it_is_asked_to_once() -> None:
-    consumer = Consumer(taken(TP, OTHER), lost("on_revoke", TP), taken(TP))
-    member = KafkaGroup(consumer, PartitionOffset, [TOPIC], END, {TP: 7})
-    for _ in range(4):
-        member.poll(1)
-    assert consumer.assigned == [PartitionOffset(*TP, 7), PartitionOffset(*OTHER)]
-    assert consumer.stored == [PartitionOffset(*TP, 7)]
 
 
 def test_what_is_assigned_is_paused_and_resumed() -> None:

@@ -6,14 +6,18 @@ Source: OTel guide, 10.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import cache
 from importlib.metadata import version
 from typing import NamedTuple
 
+from streams.doors.otlp.exporter.metrics import ExportMetrics, measuring_lag
 from streams.doors.otlp.exporter.run import Exporter, Pipeline, exported_topics
 from streams.doors.otlp.exporter.sdk import resource_attributes, sampler
 from streams.doors.otlp.exporter.sender import Resource, Sender, Sent
 from streams.engine.kafka import KafkaLog
+from streams.engine.metrics import WorkerStatus
+from streams.engine.metrics_server import serve_metrics
 from streams.log.reading import partitions
 from streams.protocols.commands import COMMANDS
 from streams.settings.otlp_export import ExportSettings
@@ -25,11 +29,15 @@ class Options(NamedTuple):
 
     group: the name of a group of its own, for a second backend.  from_end: a group that has read
     nothing yet begins at the ends of the topics.  until_end: stop at the ends that they have now.
+    metrics_address: where its metrics and its state are served, host:port.  on_joined: called with
+    the group's name; from then on no record is left out.
     """
 
     group: str | None = None
     from_end: bool = True
     until_end: bool = False
+    metrics_address: str | None = None
+    on_joined: Callable[[str], None] = lambda group: None
 
 
 class Exported(NamedTuple):
@@ -53,7 +61,7 @@ def export(
 ) -> Exported:
     """Export spans until it is stopped, or until the ends.
 
-    Raises SettingsError, TopicsMismatch, BrokerUnavailable.
+    Raises SettingsError, TopicsMismatch, BrokerUnavailable, AddressTaken.
     """
     topics = exported_topics(prefix)
     tps = partitions(log, topics)
@@ -66,15 +74,30 @@ def export(
     }
     resource = Resource(resource_attributes(attributes), version("headrace"))
     name = group_name(prefix, options.group)
-    begins = {} if log.committed(tps, name) or not options.from_end else ends
+    begins = ends if options.from_end else log.starts(tps)
     group = log.group(name, *topics, begins=begins)
-    sender = Sender(settings, resource, lambda seconds: exporter.wait(seconds, stopped))
+    options.on_joined(name)
+    metrics = ExportMetrics()
+    sender = Sender(settings, resource, lambda seconds: exporter.wait(seconds, stopped), metrics)
     pipeline = Pipeline(
         prefix, meaning_of, is_sampled, sender.send, settings.batch_spans, settings.delay_s
     )
     exporter = Exporter(group, pipeline)
+
+    def read_lag() -> int:
+        starts, committed = log.starts(tps), log.committed(tps, name)
+        return sum(
+            max(0, end - max(starts[tp], committed.get(tp, 0))) for tp, end in log.ends(tps).items()
+        )
+
     try:
-        is_complete = exporter.run(stopped, ends if options.until_end else None)
+        with (
+            serve_metrics(
+                options.metrics_address, metrics, lambda: WorkerStatus(assigned=exporter.joined)
+            ),
+            measuring_lag(metrics, read_lag) if options.metrics_address else nullcontext(),
+        ):
+            is_complete = exporter.run(stopped, ends if options.until_end else None)
     finally:
         group.close()
         sender.close()

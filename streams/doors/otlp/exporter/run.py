@@ -29,7 +29,7 @@ class Polled(Protocol):
     @property
     def lost(self) -> Collection[TopicPartition]: ...
     @property
-    def ends(self) -> Collection[TopicPartition]: ...
+    def ends(self) -> Mapping[TopicPartition, int]: ...
     @property
     def joined(self) -> bool: ...
 
@@ -91,6 +91,11 @@ class Exporter:
         self._at_end: set[TopicPartition] = set()
         self._joined = False
 
+    @property
+    def joined(self) -> bool:
+        """Return whether the group has assigned partitions to this member, maybe none."""
+        return self._joined
+
     def run(
         self, stopped: Callable[[], bool], ends: Mapping[TopicPartition, int] | None = None
     ) -> bool:
@@ -126,7 +131,7 @@ class Exporter:
             self._positions.pop(tp, None)
         self._owned = (self._owned - set(polled.lost)) | set(polled.taken)
         self._at_end = (self._at_end - set(polled.lost)) | set(polled.ends)
-        if polled.records and not self._positions:
+        if (polled.records or polled.ends) and not self._positions:
             self._since_s = self._clock()
         for record in polled.records:
             tp = TopicPartition(record.topic, record.partition)
@@ -134,6 +139,8 @@ class Exporter:
             self._positions[tp] = record.offset + 1
             if record.offset + 1 >= ends.get(tp, record.offset + 2):
                 self._at_end.add(tp)
+        for tp, offset in polled.ends.items():  # markers of transactions may be before the end
+            self._positions[tp] = max(offset, self._positions.get(tp, 0))
 
     def _is_due(self) -> bool:
         is_late = self._clock() - self._since_s >= self._pipeline.delay_s

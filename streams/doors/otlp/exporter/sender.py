@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import httpx
 
+from streams.doors.otlp.exporter.metrics import ExportMetrics
 from streams.doors.otlp.exporter.request import request_of
 from streams.doors.otlp.exporter.retries import Action, action_of, pause_s
 from streams.doors.otlp.exporter.spans import ExportedSpan
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 MAX_RETRIES = 5
 _ADVISE_EVERY_S = 60.0
-_ADVICE: Mapping[int, str] = {
+ADVICE: Mapping[int, str] = {
     401: "it needs a token: set OTEL_EXPORTER_OTLP_HEADERS",
     403: "the token may not send spans: see OTEL_EXPORTER_OTLP_HEADERS",
     404: "it has no such path: see OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -61,7 +62,8 @@ class _Delivery(NamedTuple):
 class Sender:
     """The client of one backend.
 
-    wait: waits so many seconds, and returns whether to stop.  transport: instead of the network.
+    wait: waits so many seconds, and returns whether to stop.  metrics: count what is answered.
+    transport: instead of the network.
     """
 
     def __init__(
@@ -69,11 +71,13 @@ class Sender:
         settings: ExportSettings,
         resource: Resource,
         wait: Callable[[float], bool],
+        metrics: ExportMetrics | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._settings = settings
         self._resource = resource
         self._wait = wait
+        self._metrics = metrics or ExportMetrics()
         self._advised_s: float | None = None
         # Only the settings read the environment, so no proxy is taken from there.
         self._http = httpx.Client(
@@ -85,6 +89,11 @@ class Sender:
 
     def close(self) -> None:
         self._http.close()
+
+    def probe(self) -> int | None:
+        """Return the status of the answer to a request without spans, None without an answer."""
+        answer = self._post(self._encode(()))
+        return None if answer is None else answer.status_code
 
     def send(self, spans: Sequence[ExportedSpan]) -> Sent | None:
         """Send spans, in their order; return None if it was stopped before all were answered.
@@ -100,9 +109,11 @@ class Sender:
             if delivery is None:
                 return None
             if delivery.is_taken:
-                sent = sent.plus(_taken(batch, delivery.answer))
+                sent = sent.plus(self._taken(batch, delivery.answer))
             elif len(batch) == 1:
-                _log_refusal(batch[0], delivery.answer.status_code)
+                status = delivery.answer.status_code
+                _log_refusal(batch[0], status)
+                self._metrics.count_refused(status, 1)
                 sent = sent.plus(Sent(refused=1))
             else:
                 middle = len(batch) // 2
@@ -138,18 +149,28 @@ class Sender:
         headers = {**self._settings.headers, "content-type": "application/x-protobuf"}
         if self._settings.is_compressed:
             headers["content-encoding"] = "gzip"
+        started_s = time.perf_counter()
         try:
-            return self._http.post(self._settings.endpoint, content=body, headers=headers)
+            answer = self._http.post(self._settings.endpoint, content=body, headers=headers)
         except httpx.HTTPError as exc:
             log.warning("the backend of spans does not answer: %s", type(exc).__name__)
             return None
+        self._metrics.observe_request(time.perf_counter() - started_s)
+        return answer
+
+    def _taken(self, spans: Sequence[ExportedSpan], answer: httpx.Response) -> Sent:
+        sent = _taken(spans, answer)
+        self._metrics.count_exported(sent.exported)
+        if sent.refused:
+            self._metrics.count_refused(answer.status_code, sent.refused)
+        return sent
 
     def _advise(self, status: int) -> None:
         """Log what a person has to change, once a minute."""
         now_s = time.monotonic()
         if self._advised_s is None or now_s - self._advised_s >= _ADVISE_EVERY_S:
             self._advised_s = now_s
-            log.error("the backend of spans answers %d: %s", status, _ADVICE[status])
+            log.error("the backend of spans answers %d: %s", status, ADVICE[status])
 
 
 def _tls(settings: ExportSettings) -> ssl.SSLContext:

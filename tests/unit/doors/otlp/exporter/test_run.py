@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
@@ -23,7 +24,7 @@ class Polled(NamedTuple):
     records: Sequence[Record] = ()
     taken: Collection[TopicPartition] = ()
     lost: Collection[TopicPartition] = ()
-    ends: Collection[TopicPartition] = ()
+    ends: Mapping[TopicPartition, int] = MappingProxyType({})
     joined: bool = True
 
 
@@ -89,13 +90,20 @@ def test_it_ends_when_all_its_partitions_are_read() -> None:
     group = Group(
         Polled(joined=False),
         Polled(RECORDS[:half], taken=PARTITIONS),
-        Polled(RECORDS[half:], ends=PARTITIONS),
+        Polled(RECORDS[half:], ends=ENDS),
     )
     backend = Backend(group)
     exporter = exporter_of(group, backend)
     assert exporter.run(never, ENDS)
     assert exporter.sent == Sent(exported=sum(map(len, backend.batches)))
     assert group.offsets == ENDS
+
+
+def test_markers_before_an_end_are_done_with_the_records() -> None:
+    ends = {tp: end + 1 for tp, end in ENDS.items()}
+    group = Group(Polled(RECORDS, taken=PARTITIONS), Polled(ends=ends))
+    exporter_of(group, Backend(group)).run(lambda: group.now_s > 3)
+    assert group.offsets == ends
 
 
 def test_it_stops_at_the_ends_of_the_beginning_though_more_comes() -> None:

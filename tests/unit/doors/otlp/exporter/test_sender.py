@@ -13,6 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
+from streams.doors.otlp.exporter.metrics import ExportMetrics
 from streams.doors.otlp.exporter.sender import MAX_RETRIES, Resource, Sender, Sent
 from streams.doors.otlp.exporter.spans import ExportedSpan
 from streams.settings.otlp_export import ExportSettings
@@ -32,17 +33,19 @@ class Backend:
         self.taken: list[str] = []
         self.pauses: list[float] = []
         self.requests: list[httpx.Request] = []
+        self.metrics = ExportMetrics()
         self._answer = answer
         self._stop_after = stop_after
-        self._sender = Sender(
+        self.sender = Sender(
             ExportSettings(endpoint=URL, **settings),
             RESOURCE,
             self._wait,
+            self.metrics,
             httpx.MockTransport(self._handle),
         )
 
     def send(self, spans: Sequence[ExportedSpan] = SPANS) -> Sent | None:
-        return self._sender.send(spans)
+        return self.sender.send(spans)
 
     def _wait(self, seconds: float) -> bool:
         self.pauses.append(seconds)
@@ -175,3 +178,23 @@ def test_long_texts_are_cut() -> None:
     spans = message.resource_spans[0].scope_spans[0].spans
     texts = {each.value.string_value for span in spans for each in span.attributes}
     assert max(map(len, texts)) == 4
+
+
+def test_spans_are_counted_by_their_answers() -> None:
+    response = ExportTraceServiceResponse()
+    response.partial_success.rejected_spans = 2
+    partial = httpx.Response(200, content=response.SerializeToString())
+    answers = [httpx.Response(400), httpx.Response(503), partial]
+    backend = Backend(lambda _: answers.pop(0) if answers else httpx.Response(413))
+    backend.send(SPANS[:2])
+    backend.send(SPANS[:1])
+    read = backend.metrics.registry.get_sample_value
+    assert read("headrace_otlp_refused_spans_total", {"status": "413"}) == 2
+    assert read("headrace_otlp_refused_spans_total", {"status": "200"}) == 1
+    assert read("headrace_otlp_export_seconds_count") == len(backend.requests)
+
+
+def test_a_probe_is_a_request_without_spans() -> None:
+    backend = Backend(in_turn(401))
+    assert (backend.sender.probe(), backend.sender.probe()) == (401, 200)
+    assert backend.batches == [[], []]
