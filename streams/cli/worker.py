@@ -52,6 +52,9 @@ def command(static: bool, metrics: str | None, **overrides: Any) -> None:
     from streams.engine.worker import run_worker
     from streams.policy import policy_of
     from streams.protocols.commands import RULE_CODES, all_processors, bind_files
+    from streams.settings import otlp_export
+    from streams.settings.composed import environment_without
+    from streams.settings.service import PREFIX
 
     bind_files(settings)
     run_worker(
@@ -60,4 +63,5 @@ def command(static: bool, metrics: str | None, **overrides: Any) -> None:
         static=static,
         rule_codes=RULE_CODES,
         policy=policy_of(settings).id,
+        traces_deliveries=otlp_export.is_on(environment_without(PREFIX)),
     )

@@ -14,7 +14,7 @@ from streams.client.stream import TailStream
 from streams.client.summit import SummitCalls
 from streams.client.summit_transport import SummitTransport
 from streams.client.transport import Following, ProduceRequest, Transport
-from streams.client.values import Scalar, parcel_of, target_of
+from streams.client.values import Scalar, current_context, parcel_of, target_of
 from streams.errors import BrokerUnavailable, GatewayUnavailable, ProduceUnknown, UsageError
 from streams.settings import Settings
 
@@ -110,7 +110,8 @@ class Client(SummitCalls):
         valid, none.
 
         topic: one that clients write, as `sap.tasks`.  values: the protocol's own JSON form.
-        traceparent: W3C trace context, which the records carry.
+        traceparent: W3C trace context, which the records carry; without it that of the current
+        span, if the program uses OpenTelemetry.
         attempts: how often to send when the outcome is unknown or nobody answers.  Sending again
         is safe with ids in the values: what was written already is answered as a duplicate.
 
@@ -121,7 +122,8 @@ class Client(SummitCalls):
         Sends of several tasks share their way; those of one task arrive in their order.
         """
         transport, many = self._opened(), isinstance(values, list | tuple)
-        parcel = parcel_of(topic, values if many else [values], many, traceparent)
+        context = current_context() if traceparent is None else traceparent
+        parcel = parcel_of(topic, values if many else [values], many, context)
         if not parcel.values:
             return []
         positions = await _persist(transport, parcel, attempts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -27,6 +28,20 @@ def context_of(record: Record) -> str | None:
     """Return the trace context of a record, None if it has no valid one."""
     text = (header(record, TRACEPARENT) or b"").decode("latin-1")
     return text if _TRACEPARENT.fullmatch(text) else None
+
+
+def current_context() -> str | None:
+    """Return the trace context of this process's current span, None if OpenTelemetry is not used.
+
+    Its API is looked up among the loaded modules: a program that traces has loaded it.
+    """
+    api = sys.modules.get("opentelemetry.trace")
+    if api is None:
+        return None
+    span = api.get_current_span().get_span_context()
+    if not span.is_valid:
+        return None
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"
 
 
 def parcel_of(

@@ -78,8 +78,12 @@ class Task:
         metrics: WorkerMetrics | None = None,
         *,
         on_append_time: Callable[[int], None] | None = None,
+        traces_deliveries: bool = False,
     ) -> None:
-        """Prepare the task; `on_append_time` is called with append times of records read."""
+        """Prepare the task.
+
+        on_append_time: called with append times of records read.  traces_deliveries: as of Context.
+        """
         self.partition = partition
         self.ids = ids
         self._metrics = metrics
@@ -98,6 +102,7 @@ class Task:
             settings.as_work(),
             copies,
             Principals.of(settings.principal_key),
+            traces_deliveries,
         )
         self._positions = Positions(prefix, partition, inputs)
         self._state = State(directory / str(partition), source, prefix, partition, tables)

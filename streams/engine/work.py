@@ -16,6 +16,7 @@ from streams.engine.principals import Principals, Senders
 from streams.engine.processor import AvroValue, Processor, ProcessorContext, Timer, TooLarge
 from streams.engine.records import Headers, Output, Record, position
 from streams.engine.rows import Bytes, Cause, GetMany, TableRows, store_key
+from streams.engine.trace_context import delivery_traceparent
 from streams.errors import HeadraceError, InternalUnreadable
 from streams.telemetry.logs import fields
 from topology.core import CHANGELOG, RTES_RAW, TIMERS
@@ -38,7 +39,10 @@ _DUE_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The constants of a task."""
+    """The constants of a task.
+
+    traces_deliveries: inbox records are the parents of what is sent under them.
+    """
 
     partition: int
     partitions: int
@@ -46,6 +50,7 @@ class Context:
     settings: Mapping[str, Any]
     copies: GlobalTables | None = None
     principals: Principals | None = None
+    traces_deliveries: bool = False
 
 
 @dataclass(slots=True)
@@ -248,13 +253,17 @@ class StepContext:
         constant = headers.constant_headers(topic, self._declaration.name)
         senders, outputs = self._senders, []
         read = _is_read_by_processors(topic)
+        is_parent = self._context.traces_deliveries and topic.kind is TopicKind.INBOX
         for send in sends:
             value = encode(topic.record, send.value)
             key = send.key.encode()
             self._check_sizes(send, key, value)
             principal = senders.principal_header(send.cause)
+            context = send.traceparent
+            if is_parent:
+                context = delivery_traceparent(context, name, send.id, send.cause)
             heads = headers.output_headers(
-                constant, key, send.id, send.at, send.cause, send.traceparent, principal
+                constant, key, send.id, send.at, send.cause, context, principal
             )
             heads += send.headers
             output = Output(name, key, value, heads, partition)

@@ -49,6 +49,7 @@ def run_worker(
     static: bool = False,
     rule_codes: Collection[str] = frozenset(),
     policy: str | None = None,
+    traces_deliveries: bool = False,
 ) -> None:
     """Run until SIGINT or SIGTERM, then finish commits in flight and close.
 
@@ -57,6 +58,7 @@ def run_worker(
     tasks back at once; only where this worker alone owns that directory.
     rule_codes: those that get a label value in metrics.
     policy: the policy id of these settings, which the first log line names.
+    traces_deliveries: inbox records are the parents of what is sent under them.
 
     Raises StateLocked, TopicsMismatch, BrokerUnavailable, PositionsLost, InputTruncated,
     NotCoPartitioned, TooManyDeadLetters, SchemasMismatch.
@@ -68,7 +70,14 @@ def run_worker(
     with use_registry(settings) as ids:
         if ids is not None:
             ids.load()
-        _run(settings, processors, ids, static=static, rule_codes=rule_codes)
+        _run(
+            settings,
+            processors,
+            ids,
+            static=static,
+            rule_codes=rule_codes,
+            traces_deliveries=traces_deliveries,
+        )
 
 
 def _run(
@@ -78,6 +87,7 @@ def _run(
     *,
     static: bool,
     rule_codes: Collection[str],
+    traces_deliveries: bool,
 ) -> None:
     directory = worker_directory(settings)
     lock = DirectoryLock(directory)
@@ -108,6 +118,7 @@ def _run(
                 ids,
                 metrics,
                 on_append_time=clock.observe_append_time,
+                traces_deliveries=traces_deliveries,
             )
 
         def measure_worker() -> WorkerStatus:

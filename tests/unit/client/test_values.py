@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas import parse_ijson
 from streams.api.route import MAX_VALUES
-from streams.client.values import context_of, parcel_of, target_of
+from streams.client.values import context_of, current_context, parcel_of, target_of
 from streams.engine.records import LogRecord
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from tests.unit.envelopes import idea
@@ -92,6 +93,18 @@ def test_the_trace_context_of_a_record_is_one_to_send_on(
     record = LogRecord("apc.inbox", 0, 0, 0, b"k", b"v", headers)
     assert context_of(record) == expected
     assert parcel_of("apc.packets", [], True, context_of(record)).traceparent == expected
+
+
+def test_the_current_span_of_a_program_is_the_context_of_what_it_sends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trace = pytest.importorskip("opentelemetry.trace")
+    assert current_context() is None
+    span = trace.NonRecordingSpan(trace.SpanContext(10, 11, False, trace.TraceFlags(1)))
+    with trace.use_span(span):
+        assert current_context() == f"00-{'0' * 31}a-{'0' * 15}b-01"
+        monkeypatch.delitem(sys.modules, "opentelemetry.trace")
+        assert current_context() is None
 
 
 @pytest.mark.parametrize(

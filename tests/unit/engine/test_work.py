@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,11 +10,14 @@ from schemas import decode
 from streams.engine.kafka_clients import PRODUCER
 from streams.engine.processor import ProcessorContext, Timer, TooLarge
 from streams.engine.rows import store_key
+from streams.engine.trace_context import delivery_traceparent
 from streams.engine.work import Context, StepContext, timer_key, timer_of
 from tests.toy import COUNTS, FACTS, INPUT, OPEN, RECORD, ToyProcessor
 from topology import topics
 from topology.core import TIMERS
+from topology.declarations import TopicKind
 
+TRACE = f"00-{'a' * 32}-{'b' * 16}-01".encode()
 text = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
 timers = st.tuples(st.integers(0, 10**14), text, text)
 
@@ -55,6 +60,26 @@ def test_everything_goes_to_its_place() -> None:
     stored = effects.rows[store_key("toy.rows", "k")]
     assert decode(stored, RECORD).value == {"data": {"n": "1"}}
     assert all(dict(o.headers)["headrace-cause"] == b"p.toy.in/3/0" for o in effects.outputs)
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_only_deliveries_get_a_parent_of_their_own_and_only_while_tracing_is_on(
+    is_on: bool,
+) -> None:
+    toy = ToyProcessor().declaration
+    inbox = replace(FACTS, name="toy.inbox", kind=TopicKind.INBOX)
+    declaration = replace(toy, outputs=(*toy.outputs, inbox))
+    context = Context(3, 8, "p.", {}, traces_deliveries=is_on)
+    step = StepContext(declaration, context, lambda keys: [None] * len(keys))
+    for topic in (FACTS, inbox):
+        value = {"data": {"a": "1"}}
+        step.send(topic, "k", value, id="i", at=0, cause="p.toy.in/3/0", traceparent=TRACE)
+        step.send(topic, "k", value, id="i", at=0, cause="p.toy.in/3/0")
+    sent = [dict(output.headers).get("traceparent") for output in step.encode().outputs]
+    delivered = [
+        delivery_traceparent(parent, "p.toy.inbox", "i", "p.toy.in/3/0") for parent in (TRACE, None)
+    ]
+    assert sent == [TRACE, None, *(delivered if is_on else [TRACE, None])]
 
 
 def test_a_part_counts_as_a_whole_or_not_at_all() -> None:

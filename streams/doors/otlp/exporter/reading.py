@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from schemas import Undecodable
 from schemas.formats import parse_time
 from streams.doors.otlp.exporter.conventions import projection_of
-from streams.doors.otlp.exporter.trace_context import TraceContext, context_of
 from streams.engine.headers import CAUSE, TRACEPARENT
 from streams.engine.records import Record, position
+from streams.engine.trace_context import TraceContext, context_of
 from topology.declarations import Topic, TopicKind
 from topology.topics import BY_NAME
 

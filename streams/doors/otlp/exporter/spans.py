@@ -25,10 +25,10 @@ from streams.doors.otlp.exporter.reading import (
     protocol_of,
     read,
 )
-from streams.doors.otlp.exporter.trace_context import span_id
 from streams.engine.headers import CAUSE, DLT
 from streams.engine.principals import PRINCIPAL
 from streams.engine.records import Record
+from streams.engine.trace_context import span_id
 from topology.declarations import Topic, TopicKind
 from topology.verdicts import VERDICTS
 
@@ -109,7 +109,8 @@ def _delivery(reading: Reading) -> ExportedSpan:
     name = f"{_SEND} {reading.topic.name}"
     id = span_id(reading.record.topic, reading.text("ce_id") or reading.position)
     span = _span(reading, name, "PRODUCER", id, _SEND)
-    return span._replace(parent_id=_parent(reading))
+    parent = _parent(reading)  # of a timer's delivery its header may name the delivery itself
+    return span._replace(parent_id=None if parent == id else parent)
 
 
 def _verdict(reading: Reading, members: TopicMembers, meaning: Meaning) -> ExportedSpan:

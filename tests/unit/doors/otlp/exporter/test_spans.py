@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from streams.doors.otlp.exporter.spans import ExportedSpan, is_exported
-from streams.doors.otlp.exporter.trace_context import span_id
+from streams.engine.trace_context import span_id
 from tests.unit.doors.otlp.exporter.played import SCENARIOS, export, played, records_of
 from topology.topics import ALL, BY_NAME
 

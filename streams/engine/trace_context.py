@@ -1,6 +1,6 @@
-"""The ids of exported spans, derived from the log alone.
+"""Trace contexts of records, and the ids of the spans that are exported of them.
 
-Source: OTel guide, 9.2.
+All are derived from the log alone.  Source: OTel guide, 9.2.
 """
 
 from __future__ import annotations
@@ -47,3 +47,14 @@ def span_id(kind: str, name: str) -> str:
     """Derive the id of a span: 16 hexadecimal digits, not all of them 0."""
     digest = sha256(f"headrace-span:{kind}:{name}".encode()).digest()
     return (digest[:8] if any(digest[:8]) else digest[8:16]).hex()
+
+
+def delivery_traceparent(traceparent: bytes | None, topic: str, id: str, cause: str) -> bytes:
+    """Return the trace context of an inbox record, in which the delivery is the parent.
+
+    So what an agent sends under it is below the span of the delivery.  traceparent: that of the
+    cause.  topic: the full name of the inbox topic.  id: the record's `ce_id`.
+    """
+    context = context_of(traceparent, cause)
+    flags = _SAMPLED if context.flags is None else context.flags
+    return f"00-{context.trace_id}-{span_id(topic, id)}-{flags:02x}".encode()

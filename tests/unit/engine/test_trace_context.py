@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.doors.otlp.exporter.trace_context import TraceContext, context_of, span_id
+from streams.engine.trace_context import (
+    TraceContext,
+    context_of,
+    delivery_traceparent,
+    span_id,
+)
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 POSITION = "apc.packets/0/17"
@@ -47,3 +52,22 @@ def test_the_id_of_a_span_is_the_beginning_of_a_hash() -> None:
     digest = sha256(f"headrace-span:send:{POSITION}".encode()).hexdigest()
     assert span_id("send", POSITION) == digest[:16]
     assert span_id("send", POSITION) != span_id("process", POSITION)
+
+
+@pytest.mark.parametrize(
+    ("traceparent", "expected"),
+    [
+        (f"00-{TRACE}-{PARENT}-01", f"{TRACE}-ID-01"),
+        (f"00-{TRACE}-{PARENT}-00", f"{TRACE}-ID-00"),
+        (None, f"{DERIVED}-ID-01"),
+        ("nothing of the kind", f"{DERIVED}-ID-01"),
+    ],
+)
+def test_a_delivery_is_the_parent_of_what_is_sent_under_it(
+    traceparent: str | None, expected: str
+) -> None:
+    header = None if traceparent is None else traceparent.encode()
+    context = delivery_traceparent(header, "p.apc.inbox", "id-1", POSITION)
+    own = span_id("p.apc.inbox", "id-1")
+    assert context.decode() == f"00-{expected.replace('ID', own)}"
+    assert context_of(context, "another").parent_id == own
