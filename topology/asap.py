@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.asap import MalformedEnvelopeError, task_key
-from topology.core import FILLED, LINEAGE_EDGES, RTES_RAW
+from topology.core import BEGAN, FILLED, LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
     Header,
     NodeKind,
@@ -87,6 +87,7 @@ ASAP_EVENTS = Topic(
     key="the record's key, else the task key",
     meaning="the verdict on each envelope and manifest, and timers that fired",
     max_bytes=FACT_BYTES,
+    headers=(BEGAN,),
 )
 ASAP_INBOX = Topic(
     "asap.inbox",

@@ -13,6 +13,12 @@ CAUSE = Header(
     schema={"examples": ["apc.packets/0/17"]},
 )
 
+BEGAN = Header(
+    "headrace-began",
+    "of a fact that ends a task or a run: the time at which that began, in UTC",
+    optional=True,
+    schema={"format": "date-time"},
+)
 OPTIONAL_CAUSE = Header(CAUSE.name, "the cause of the record, if it has one", optional=True)
 DROPPED_KEYS = Header(
     "headrace-dropped-keys",

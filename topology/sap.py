@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.core import BEGAN, LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
     Header,
     NodeKind,
@@ -84,7 +84,7 @@ SAP_OUTCOMES = Topic(
     key_of=task_key_of,
     meaning="the outcomes of each task, numbered per task: checked results, and the service's own",
     max_bytes=FACT_BYTES,
-    headers=(REPLY_TO,),
+    headers=(REPLY_TO, BEGAN),
 )
 SAP_INBOX = Topic(
     "sap.inbox",

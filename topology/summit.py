@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.core import BEGAN, LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
     KeyOf,
     NodeKind,
@@ -93,6 +93,7 @@ SUMMIT_EVENTS = Topic(
     meaning="the verdict on each manifest, call and reply, runs that timed out, and what was"
     " counted for the runs above",
     max_bytes=FACT_BYTES,
+    headers=(BEGAN,),
 )
 SUMMIT_INBOX = Topic(
     "summit.inbox",

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, ProcessorContext, Timer
 from streams.engine.records import Headers
 from streams.processing.graph import LineageEdge
-from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.core import BEGAN, LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Topic
 
 _TRACEPARENT_BYTES = 128
@@ -75,6 +76,11 @@ class Decision:
     def set_timer(self, due_ms: int, kind: str, key: str) -> None:
         """Set a timer that passes the trace context on to the records that it causes."""
         self.work.set_timer(Timer(due_ms, kind, key, timer_data(self.traceparent)))
+
+
+def began_header(began_ms: int) -> tuple[str, bytes]:
+    """Return the header of a fact that ends what began at this time."""
+    return BEGAN.name, iso(began_ms)
 
 
 def timer_data(parent: bytes | None) -> dict[str, str]:

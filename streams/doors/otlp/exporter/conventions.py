@@ -36,6 +36,8 @@ class AttributeNames(_Closed):
     operation: Names
     session: Names
     work: Names
+    agent: Names
+    agent_version: Names
     tool: Names
     call_id: Names
     drawn_as: Names
@@ -65,6 +67,7 @@ class DrawnAs(_Closed):
 
     process: str
     tool: str
+    agent: str
     other: str
 
 
@@ -91,6 +94,23 @@ class TopicMembers(_Paths):
     kind: str | None = None
     fault: str | None = None
     failed: tuple[str, ...] = ()
+
+
+class WorkMembers(_Paths):
+    """The members of facts that end the work of an agent.
+
+    failed: the values of `state` that say that it failed; `error` names why.  other_agent: names
+    the agent where the value of `type` is one of `other_types`.
+    """
+
+    agent: str
+    version: str | None = None
+    state: str
+    failed: tuple[str, ...]
+    error: str | None = None
+    type: str | None = None
+    other_types: tuple[str, ...] = ()
+    other_agent: str | None = None
 
 
 class ToolMembers(_Paths):
@@ -125,6 +145,7 @@ class Outgoing(_Closed):
     attributes: AttributeNames
     drawn_as: DrawnAs
     topics: Mapping[str, TopicMembers]
+    work: Mapping[str, WorkMembers]
     tools: ToolMembers
 
     @cached_property
@@ -148,7 +169,8 @@ OUTGOING = parse(files("topology").joinpath("otel/outgoing.toml").read_text("utf
 def projection_of(topic: Topic) -> Projection | None:
     """Return the decoder of the members that spans of the topic need, None if they need none."""
     members = OUTGOING.tools if topic.name == OUTGOING.tools.topic else OUTGOING.members_of(topic)
-    paths = tuple(dict.fromkeys(members.paths()))
+    work = OUTGOING.work.get(topic.name)
+    paths = tuple(dict.fromkeys((*members.paths(), *(() if work is None else work.paths()))))
     return Projection(topic.record, paths) if topic.record is not None and paths else None
 
 

@@ -1,4 +1,4 @@
-"""The spans of one record: sent, decided, delivered, or the end of a tool call.
+"""The spans of one record: sent, decided, delivered, or the end of an agent's work or tool call.
 
 Source: OTel guide, 9.1.
 """
@@ -29,6 +29,7 @@ from streams.engine.headers import CAUSE, DLT
 from streams.engine.principals import PRINCIPAL
 from streams.engine.records import Record
 from streams.engine.trace_context import span_id
+from topology.core import BEGAN
 from topology.declarations import Topic, TopicKind
 from topology.verdicts import VERDICTS
 
@@ -36,7 +37,7 @@ Meaning = Callable[[str, str], str | None]
 """Takes a rule and its protocol, and returns what the rule means."""
 _EXPORTED = (TopicKind.COMMAND, TopicKind.FACT, TopicKind.INBOX, TopicKind.DEAD_LETTER)
 _VERDICTS = ("accepted", "duplicate", "rejected")
-_SEND, _PROCESS = "send", "process"
+_SEND, _PROCESS, _INVOKE = "send", "process", "invoke_agent"
 
 
 class ExportedSpan(NamedTuple):
@@ -82,9 +83,8 @@ def spans_of(record: Record, topic: Topic, prefix: str, meaning: Meaning) -> lis
     if topic.name == OUTGOING.tools.topic:
         return _tool_call(reading)
     members = OUTGOING.members_of(topic)
-    if _is_verdict(reading, members):
-        return [_verdict(reading, members, meaning)]
-    return [_fact(reading, members, meaning)]
+    make = _verdict if _is_verdict(reading, members) else _fact
+    return [make(reading, members, meaning), *_work(reading, members, meaning)]
 
 
 def _is_verdict(reading: Reading, members: TopicMembers) -> bool:
@@ -190,6 +190,41 @@ def _failed(
     attributes = span.attributes | OUTGOING.attributes.attributes(error=code)
     message = meaning(code, protocol) if code else None
     return span._replace(attributes=attributes, failed=True, message=message or "")
+
+
+def _work(reading: Reading, members: TopicMembers, meaning: Meaning) -> list[ExportedSpan]:
+    """Return the span of an agent's work that a fact ends, from when it began."""
+    work = OUTGOING.work.get(reading.topic.name)
+    began_ns = parse_time(reading.text(BEGAN.name) or "")
+    if work is None or began_ns is None:
+        return []
+    value, context = reading.value, reading.context
+    is_other = work.type and member_at(value, work.type) in work.other_types
+    agent = member_at(value, work.other_agent if is_other else work.agent)
+    state = member_at(value, work.state)
+    attributes = OUTGOING.attributes.attributes(
+        **_log_values(reading),
+        session=member_at(value, members.session),
+        work=_INVOKE,
+        agent=agent,
+        agent_version=member_at(value, work.version),
+        drawn_as=OUTGOING.drawn_as.agent,
+    )
+    span = ExportedSpan(
+        context.trace_id,
+        span_id("work", reading.text("ce_id") or reading.position),
+        context.parent_id,
+        context.flags,
+        " ".join(filter(None, (_INVOKE, agent))),
+        "INTERNAL",
+        bounded(min(began_ns, reading.decided_ns)),
+        reading.decided_ns,
+        attributes,
+        reading.position,
+    )
+    if state not in work.failed:
+        return [span]
+    return [_failed(reading, span, member_at(value, work.error) or state, meaning)]
 
 
 def _tool_call(reading: Reading) -> list[ExportedSpan]:

@@ -78,5 +78,6 @@ def _time_out(task: TaskAggregate) -> None:
         task_id=task.task_id,
         conversation_id=row["conversation_id"],
         trace_id=row["trace_id"],
+        began=task.began,
         **verdicts.advance(task),
     )

@@ -67,6 +67,12 @@ class TaskAggregate:
         return self.status in MACHINE.terminal
 
     @property
+    def began(self) -> int | None:
+        """Return when the task was created, in ms, if this decision has ended it."""
+        ended = self.transitions and self.transitions[-1]["to_status"] in MACHINE.terminal
+        return self.row["created_at"] if ended else None
+
+    @property
     def event_sourced(self) -> bool:
         return bool(self.row["state_mode"] == EVENT_SOURCED)
 

@@ -17,6 +17,7 @@ from schemas import Problem, canonical_json
 from schemas.asap import EXT_ANSWERS, rules
 from streams.engine.processor import AvroValue, ProcessorContext
 from streams.processing import envelope
+from streams.processing.decision import began_header
 from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import snapshots
 from streams.protocols.asap.processor.command import Command
@@ -163,6 +164,7 @@ def partition_mismatch(key: str, ctx: ProcessorContext) -> Outcome | None:
 def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
     """Write the fact of an envelope's outcome, and the effects of an accepted one."""
     task = outcome.task
+    began: int | None = None
     members: dict[str, Any] = {
         "verdict": outcome.verdict,
         "fault": outcome.fault,
@@ -185,11 +187,12 @@ def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
         members["envelope"] = command.outgoing
         if task is not None:
             members |= advance(task)
+            began = task.began
             ctx.emit_edge(*_envelope_edges(command, task))
         _save_seen(command, members.get("sequence"), ctx)
         if outcome.deliver:
             ctx.deliver(command.recipient, command.canonical, command.id)
-    fact(ctx, command.key, "envelope", outcome.rule, **members)
+    fact(ctx, command.key, "envelope", outcome.rule, began=began, **members)
 
 
 def fact(
@@ -199,9 +202,13 @@ def fact(
     rule: str,
     *,
     figures: Mapping[str, Any] | None = None,
+    began: int | None = None,
     **members: Any,
 ) -> None:
-    """Write one AsapEvent; members that are not passed are null."""
+    """Write one AsapEvent; members that are not passed are null.
+
+    began: ms; of a fact that ends a task, when that began.
+    """
     event = {
         **_EMPTY_FACT,
         "event_id": ctx.fact_id,
@@ -212,7 +219,8 @@ def fact(
         "cause": ctx.cause,
         **members,
     }
-    ctx.send(ASAP_EVENTS, key, event, event["event_id"])
+    headers = () if began is None else (began_header(began),)
+    ctx.send(ASAP_EVENTS, key, event, event["event_id"], headers)
 
 
 def advance(task: TaskAggregate) -> dict[str, Any]:

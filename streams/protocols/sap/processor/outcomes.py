@@ -20,6 +20,7 @@ from schemas import canonical_json, from_json, sha256_hex
 from schemas.nesting import too_deep
 from schemas.sap import rules
 from streams.engine.processor import AvroValue
+from streams.processing.decision import began_header
 from streams.processing.graph import LineageEdge
 from streams.protocols.sap.processor import alignment, learning, lookups
 from streams.protocols.sap.processor.aggregate import DEADLINE, TaskAggregate
@@ -76,7 +77,10 @@ def publish(task: TaskAggregate, draft: OutcomeDraft, result: Command | None = N
         outcome = _of_result(result.json, result.known_sha256, draft, task)
     outcome_id = f"{task.task_id}/{row['outcomeSeq']}"
     value = from_json(RESULT, outcome)
-    ctx.send(SAP_OUTCOMES, task.task_id, value, outcome_id, reply_headers(row["replyTo"]))
+    headers = reply_headers(row["replyTo"])
+    if draft.status in MACHINE.terminal:
+        headers = [*headers, began_header(row["acceptedAt"])]
+    ctx.send(SAP_OUTCOMES, task.task_id, value, outcome_id, headers)
     ctx.emit_edge(*_edges(outcome_id, draft.hit, task))
     _move(task, draft, value)
     if task.closed:

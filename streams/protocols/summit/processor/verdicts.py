@@ -14,6 +14,7 @@ from schemas import Problem
 from schemas.summit import rule_message, rules
 from streams.engine.processor import ProcessorContext
 from streams.processing import envelope
+from streams.processing.decision import began_header
 from streams.protocols.summit.processor.decision import DecisionContext
 from streams.protocols.summit.processor.inbound import Inbound
 from topology.summit import SUMMIT_EVENTS
@@ -146,4 +147,7 @@ def write_fact(
         **members,
         **verdict.more,
     }
-    ctx.send(SUMMIT_EVENTS, key, event, ctx.event_id)
+    run = verdict.run
+    ends = run is not None and members.get("toState") == run.state and not run.open
+    headers = (began_header(run.row["createdAt"]),) if run is not None and ends else ()
+    ctx.send(SUMMIT_EVENTS, key, event, ctx.event_id, headers)

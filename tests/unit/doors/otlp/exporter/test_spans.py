@@ -117,6 +117,54 @@ def test_the_end_of_a_tool_call_is_a_span_as_long_as_the_call() -> None:
     assert (span.failed, span.attributes["error.type"]) == (True, "timeout")
 
 
+INDEXER = "urn:asap:agent:indexer:eu"
+
+
+@pytest.mark.parametrize(
+    ("file", "work"),
+    [
+        ("sap-tasks", [("A-ml-001", 12.0, None), ("scheduler", 1.0, None)]),
+        (
+            "asap-tasks",
+            [
+                (INDEXER, 1.0, None),
+                (INDEXER, 1.0, "rejected"),
+                (INDEXER, 2.0, None),
+                (INDEXER, 8.0, None),
+            ],
+        ),
+        ("summit-run", [("word-stats", 0.412, None), ("word-stats", 8.499, None)]),
+    ],
+)
+def test_the_end_of_a_task_is_a_span_of_the_agents_work(
+    file: str, work: list[tuple[str, float, str | None]]
+) -> None:
+    spans = [span for span in played(file) if span.name.startswith("invoke_agent")]
+    assert [
+        (
+            span.attributes["gen_ai.agent.name"],
+            (span.end_ns - span.start_ns) / 1e9,
+            span.attributes.get("error.type"),
+        )
+        for span in spans
+    ] == work
+    for span in spans:
+        assert span.name == f"invoke_agent {span.attributes['gen_ai.agent.id']}"
+        assert span.attributes["openinference.span.kind"] == "AGENT"
+        assert span.attributes["gen_ai.operation.name"] == "invoke_agent"
+        assert span.kind == "INTERNAL"
+
+
+def test_who_cancels_a_task_is_not_the_agent_whose_work_it_ends() -> None:
+    folder = SCENARIOS.parent / "schemas/examples/asap"
+    request, cancel = (
+        json.loads((folder / f"task_{name}.json").read_text()) for name in ("request", "cancel")
+    )
+    lines = [json.dumps({"topic": "asap.envelopes", "value": each}) for each in (request, cancel)]
+    (span,) = [span for span in export(records_of(lines)) if "invoke_agent" in span.name]
+    assert span.attributes["gen_ai.agent.name"] == request["recipient"] == cancel["recipient"]
+
+
 def test_spans_of_programs_do_not_come_back() -> None:
     assert played("otel-trace") == []
 
