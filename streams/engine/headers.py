@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from schemas import written_id
 from streams.engine.principals import PRINCIPAL, UNAUTHENTICATED
-from streams.engine.records import Headers, Record
+from streams.engine.records import Headers, Record, header
 from topology import core
 from topology import headers as declared
 from topology.declarations import Topic
@@ -94,6 +94,16 @@ def trace_id(traceparent: bytes | None) -> str | None:
     trace = parts[1]
     valid = len(trace) == 32 and _HEX.issuperset(trace) and trace.strip("0")
     return trace if valid else None
+
+
+def trace_context(record: Record) -> dict[str, str]:
+    """Return the `traceparent` of a record as a field of a log line; nothing if it is not valid."""
+    value = header(record, TRACEPARENT)
+    return (
+        {}
+        if value is None or trace_id(value) is None
+        else {"traceparent": value.decode("ascii", "replace")}
+    )
 
 
 def dead_letter_headers(record: Record, code: str, message: str, *, original: bool) -> Headers:

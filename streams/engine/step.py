@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from schemas import Decoded, Undecodable, decode_many, encode
 from streams.engine.dead_letters import describe_failure, make_dead_letter
+from streams.engine.headers import trace_context
 from streams.engine.principals import SERVICE, Senders
 from streams.engine.processor import Message, Processor, Timer, TooLarge
 from streams.engine.records import Output, Record, position
@@ -134,7 +135,8 @@ class Step:
                 return
             failure = second_failure
         at, processor = position(message.record), self._processor.declaration.name
-        extra = fields(position=at, processor=processor, code=DECIDE_FAILED)
+        trace = trace_context(message.record)
+        extra = fields(position=at, processor=processor, code=DECIDE_FAILED, **trace)
         log.error("poison at %s: %s", at, describe_failure(failure), extra=extra)
         self.poison += 1
         self._dead_letter(message.topic, message.record, DECIDE_FAILED, describe_failure(failure))

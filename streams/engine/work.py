@@ -181,7 +181,8 @@ class StepContext:
 
     def send_to_dlq(self, topic: Topic, record: Record, failure: Exception) -> None:
         source = position(record)
-        extra = fields(position=source, processor=self._declaration.name, code=DECIDE_FAILED)
+        processor, trace = self._declaration.name, headers.trace_context(record)
+        extra = fields(position=source, processor=processor, code=DECIDE_FAILED, **trace)
         log.error("poison at %s: %s", source, describe_failure(failure), extra=extra)
         content, prefix = (record.key, record.value), self._context.prefix
         dead_letter = make_dead_letter(

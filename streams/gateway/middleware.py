@@ -224,6 +224,7 @@ def _format_access_line(scope: Scope, recorder: ResponseRecorder, route: str, to
         "principal": recorder.principal,
         "client": (scope.get("client") or ("",))[0],
         **recorder.request_ids.ids,
+        **logs.trace_fields(recorder.request_ids.ids.get("traceparent")),
     }
     if recorder.request_ids.positions:
         fields["positions"] = recorder.request_ids.positions[:20]

@@ -1,12 +1,14 @@
 """Logging of processes: one line for each event on stderr, as text or as JSON.
 
 Besides its message an event has fields by which to search: `task`, `position`, `code`,
-`request_id`, `traceparent`.  Secrets are masked as in the event stream.
+`request_id`, `traceparent`.  Where a `traceparent` is known, a line of JSON has its parts under the
+names that OpenTelemetry gives them in logs.  Secrets are masked as in the event stream.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -23,11 +25,22 @@ from streams.settings.service import ServiceSettings
 CONTEXT: ContextVar[Mapping[str, Any]] = ContextVar("log fields", default=MappingProxyType({}))
 """Fields of all events logged in one context, such as a request."""
 _FIELDS = "headrace_fields"
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
 
 
 def fields(**values: Any) -> dict[str, Any]:
     """Return `extra=` of a log call: `log.info("task opened", extra=fields(task=3))`."""
     return {_FIELDS: values}
+
+
+def trace_fields(traceparent: object) -> dict[str, str]:
+    """Return `trace_id`, `span_id` and `trace_flags` of a W3C traceparent; nothing of another."""
+    match = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
+    return (
+        dict(zip(("trace_id", "span_id", "trace_flags"), match.groups(), strict=True))
+        if match
+        else {}
+    )
 
 
 def configure(settings: ServiceSettings) -> None:
@@ -67,12 +80,14 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
+        values = _fields_of(record)
         line = {
             "at": at(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": masked(record.getMessage()),
-            **{name: _plain(value) for name, value in _fields_of(record).items()},
+            **trace_fields(values.get("traceparent")),
+            **{name: _plain(value) for name, value in values.items()},
         }
         if record.exc_info:
             line["error"] = masked(self.formatException(record.exc_info))

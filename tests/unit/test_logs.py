@@ -86,6 +86,26 @@ def test_a_traceback_is_one_member(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ValueError: so it is" in json.loads(line)["error"]
 
 
+@pytest.mark.parametrize(
+    ("traceparent", "expected"),
+    [
+        (f"00-{'a' * 32}-{'b' * 16}-01", ["a" * 32, "b" * 16, "01"]),
+        (f"00-{'a' * 32}-{'b' * 16}-00-more", ["a" * 32, "b" * 16, "00"]),
+        (f"00-{'A' * 32}-{'b' * 16}-01", None),
+        ("nothing of the kind", None),
+    ],
+)
+def test_json_has_the_parts_of_a_trace_context_as_opentelemetry_names_them(
+    traceparent: str, expected: list[str] | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(LOG_FORMAT="json")
+    log.warning("slow", extra=logs.fields(traceparent=traceparent))
+    line = json.loads(capsys.readouterr().err)
+    names = ("trace_id", "span_id", "trace_flags")
+    assert [line.get(name) for name in names] == (expected or [None] * 3)
+    assert line["traceparent"] == traceparent
+
+
 def test_what_is_logged_in_a_context_has_its_fields(capsys: pytest.CaptureFixture[str]) -> None:
     configured(LOG_FORMAT="json")
     token = logs.CONTEXT.set({"request_id": "r-1"})

@@ -45,6 +45,8 @@ def test_records_carry_the_trace_context_of_their_request(
     assert header(record, "traceparent") == TRACE.encode()
     (line,) = [json.loads(record.message) for record in caplog.records]
     assert (line["traceparent"], line["positions"]) == (TRACE, [position(record)])
+    parts = [line[name] for name in ("trace_id", "span_id", "trace_flags")]
+    assert parts == TRACE.split("-")[1:]
     assert line["request_id"] == answer.headers["x-request-id"]
 
 
