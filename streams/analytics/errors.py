@@ -23,6 +23,14 @@ class TopicInternal(_Coded, UsageError):
     default_advice = "Commands, facts, audit records, tables, inboxes and edges can be exported."
 
 
+class QueryValue(_Coded, UsageError):
+    default_advice = "A point is a time, ISO 8601 with zone, or a position of a command or fact."
+
+
+class AsOfAhead(_Coded, UsageError):
+    default_advice = "A point lies in the past."
+
+
 class ExportRunning(_Coded, NegativeAnswer):
     default_advice = "Wait until it has ended."
 

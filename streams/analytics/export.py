@@ -17,6 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from streams.analytics.as_of import canonical, counted, read_point
 from streams.analytics.columns import RECORD_COLUMNS, ROW_COLUMNS, Columns
 from streams.analytics.errors import ExportFormat, LogTruncated, TopicInternal, TopicUnknown
 from streams.analytics.folder import Folder, check_owner, locked
@@ -26,6 +27,7 @@ from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.engine.scratch import scratch_parent
 from streams.log.reading import partitions, records
+from streams.replay.as_of.point import AsOf
 from topology import topics
 from topology.core import LINEAGE_EDGES
 from topology.declarations import Topic, TopicKind
@@ -38,7 +40,7 @@ class TopicExport(NamedTuple):
     """The outcome for one topic.
 
     new: the records that this export has added; for a table, the rows that it has written.
-    rows: the rows in all files of the topic.
+    rows: the rows in all files of the topic.  is_left_out: a table knows no past.
     """
 
     name: str
@@ -46,8 +48,11 @@ class TopicExport(NamedTuple):
     partitions: int
     new: int
     rows: int
+    is_left_out: bool = False
 
     def __str__(self) -> str:
+        if self.is_left_out:
+            return "table  left out: it knows no past"
         if not self.is_table:
             return f"{self.partitions} partitions  {self.new:>12,} new  {self.rows:>14,} in all"
         return f"table  {self.rows:>24,} rows, {'written anew' if self.new else 'as before'}"
@@ -57,12 +62,14 @@ class Options(NamedTuple):
     """The options of an export.
 
     names: topics without the prefix; empty: all of commands, facts, audit records and tables, and
-    the edges.  on_gap, on_undecodable: called with a line about it.
+    the edges.  as_of: a point; only what counts at it is exported, and no tables.
+    on_gap, on_undecodable: called with a line about it.
     """
 
     names: Sequence[str] = ()
     offsets_per_file: int = OFFSETS_PER_FILE
     accept_gap: bool = False
+    as_of: str | None = None
     on_gap: Callable[[str], None] = lambda line: None
     on_undecodable: Callable[[str], None] = lambda line: None
 
@@ -88,18 +95,30 @@ def _is_default(topic: Topic) -> bool:
 def export(log: Log, prefix: str, path: Path, options: Options) -> Iterator[TopicExport]:
     """Export up to the ends that the partitions have now; yield each topic when it is done.
 
-    Raises TopicUnknown, TopicInternal, TopicsMismatch, ExportRunning, ExportForeign, ExportFormat,
-    LogTruncated, BrokerUnavailable.
+    Raises TopicUnknown, TopicInternal, QueryValue, AsOfAhead, TopicsMismatch, ExportRunning,
+    ExportForeign, ExportFormat, LogTruncated, BrokerUnavailable.
     """
     chosen = selected(options.names)
+    as_of = None if options.as_of is None else read_point(options.as_of, log, prefix)
+    tables = [topic for topic in chosen if as_of and topic.kind is TopicKind.TABLE]
+    for topic in tables:
+        yield TopicExport(topic.name, True, 0, 0, 0, is_left_out=True)
+    chosen = [topic for topic in chosen if topic not in tables]
     with locked(path) as folder:
-        yield from _Export(log, prefix, folder, chosen, options).run()
+        yield from _Export(log, prefix, folder, chosen, options, as_of).run()
 
 
 class _Export:
     def __init__(
-        self, log: Log, prefix: str, folder: Folder, chosen: Sequence[Topic], options: Options
+        self,
+        log: Log,
+        prefix: str,
+        folder: Folder,
+        chosen: Sequence[Topic],
+        options: Options,
+        as_of: AsOf | None,
     ) -> None:
+        self._as_of = as_of
         self._log, self._prefix, self._folder, self._options = log, prefix, folder, options
         self._topics = chosen
         tps = partitions(log, [prefix + topic.name for topic in chosen])
@@ -113,12 +132,13 @@ class _Export:
         owner = {"cluster_id": self._log.cluster_id(), "prefix": self._prefix}
         known = {name.removeprefix(self._prefix): id for name, id in ids.items()}
         manifest = self._folder.manifest()
+        point = None if self._as_of is None else canonical(self._as_of)
         if manifest is None:
             manifest = {
                 "format": FORMAT,
                 **owner,
                 "offsets_per_file": self._options.offsets_per_file,
-                "as_of": None,
+                "as_of": point,
                 "headrace": version("headrace"),
                 "started_at": self._started_at,
                 "finished_at": None,
@@ -128,6 +148,9 @@ class _Export:
         if manifest["offsets_per_file"] != self._options.offsets_per_file:
             message = f"the files of the folder hold {manifest['offsets_per_file']} offsets each"
             raise ExportFormat(message, advice="Give that number to --offsets-per-file.")
+        if manifest["as_of"] != point or (point is not None and manifest["finished_at"]):
+            message = f"the folder is an export as of {manifest['as_of'] or 'no point'}"
+            raise ExportFormat(message)
         missing = [topic for topic in self._topics if topic.name not in manifest["topics"]]
         for topic in missing:
             manifest["topics"][topic.name] = {
@@ -167,6 +190,8 @@ class _Export:
             counts["before"] += partition.adapt()
             begin = self._begin(tp, partition.next_offset)
             stream = records(self._log, [tp], {tp: self._cut[tp]}, {tp: begin})
+            if self._as_of is not None:
+                stream = counted(stream, topic, self._as_of)
             counts["new"] += partition.extend(stream, begin, self._cut[tp])
         rows = counts["before"] + counts["new"]
         return TopicExport(topic.name, False, len(tps), counts["new"], rows)

@@ -48,8 +48,19 @@ def command() -> None:
     show_default=True,
     help="How many offsets of a partition a file holds; the same in each export into a folder.",
 )
+@click.option(
+    "--as-of",
+    metavar="POINT",
+    help="Only what counts at a time or a position, into an empty folder; without tables.",
+)
 @click.option("--accept-gap", is_flag=True, help="Go on after records that the log has lost.")
-def parquet(into: Path, topics: str | None, offsets_per_file: int, accept_gap: bool) -> None:
+def parquet(
+    into: Path,
+    topics: str | None,
+    offsets_per_file: int,
+    as_of: str | None,
+    accept_gap: bool,
+) -> None:
     """Write topics as Parquet files: the columns of records, for SQL, pandas or polars.
 
     The next export into the folder adds what is new, each record once, also when this one is
@@ -60,6 +71,7 @@ def parquet(into: Path, topics: str | None, offsets_per_file: int, accept_gap: b
     Example:
       headrace export parquet --into lake
       headrace export parquet --into lake --topics apc.events,lineage.edges
+      headrace export parquet --into january --as-of 2026-02-01T00:00:00Z
     """
     from streams.analytics.export import Options, export, selected
 
@@ -74,6 +86,7 @@ def parquet(into: Path, topics: str | None, offsets_per_file: int, accept_gap: b
         [name.strip() for name in topics.split(",")] if topics else (),
         offsets_per_file,
         accept_gap,
+        as_of,
         on_gap=lambda line: common.echo(line, err=True),
         on_undecodable=report,
     )
@@ -82,7 +95,7 @@ def parquet(into: Path, topics: str | None, offsets_per_file: int, accept_gap: b
     with common.connect(settings) as log:
         for done in export(log, settings.prefix, into, options):
             common.echo(f"{done.name:<{width}}  {done}")
-            exported, count = exported + done.new, count + 1
+            exported, count = exported + done.new, count + (not done.is_left_out)
     elapsed = time.monotonic() - started
     rate = f"{exported / elapsed:,.0f} records/s"
     common.echo(

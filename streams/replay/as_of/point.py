@@ -21,7 +21,7 @@ from topology.declarations import TopicKind
 from topology.verdicts import VERDICTS
 
 NAME = "as_of"
-_AHEAD = "as_of_ahead"
+AHEAD = "as_of_ahead"
 
 
 class AsOf(NamedTuple):
@@ -41,21 +41,28 @@ def parse_as_of(text: str, log: Log, view: ReadOnlyStore, prefix: str, now_ms: i
     Raises QueryError if it is neither a position nor a time, is not on the log, or lies ahead of
     the log; Conflict while the view has not yet seen the decisions up to there.
     """
+    as_of = read_as_of(text, log, prefix, now_ms)
+    if as_of.places:
+        _check_seen(as_of.places[0], view, prefix)
+    return as_of
+
+
+def read_as_of(text: str, log: Log, prefix: str, now_ms: int) -> AsOf:
+    """Return the point that a text names, whatever a view has seen.  Raises QueryError."""
     if AFTER.fault(text) is None:
-        return _from_position(text, log, view, prefix)
+        return _from_position(text, log, prefix)
     at = parse_ms(text)
     if at is None:
         raise QueryError(NAME, "a position, topic/partition/offset, or an ISO 8601 time with zone")
     if at > now_ms:
-        raise QueryError(NAME, "lies in the future", _AHEAD)
+        raise QueryError(NAME, "lies in the future", AHEAD)
     return AsOf(at)
 
 
-def _from_position(text: str, log: Log, view: ReadOnlyStore, prefix: str) -> AsOf:
+def _from_position(text: str, log: Log, prefix: str) -> AsOf:
     name, partition, offset = text.split("/")
     target = Position(name, int(partition), int(offset))
     record = _read_target(target, log, prefix)
-    _check_seen(target, view, prefix)
     at = header(record, "ce_time")
     decided = None if at is None else parse_ms(at.decode("ascii", "replace"))
     caused = _cause_of(record)
@@ -74,7 +81,7 @@ def _read_target(target: Position, log: Log, prefix: str) -> Record:
     tp = TopicPartition(target.topic, target.partition)
     end = log.ends([tp])[tp]
     if target.offset >= end:
-        raise QueryError(NAME, f"lies ahead of the log, which ends at {end} there", _AHEAD)
+        raise QueryError(NAME, f"lies ahead of the log, which ends at {end} there", AHEAD)
     record = records_of(log)("/".join(map(str, target)))
     if record is None:
         raise QueryError(NAME, "there is no record at that offset")
