@@ -41,6 +41,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
       {"query": "GET /v1/apc/packets?run_id=r1"}   ask a view
       {"query": "POST /mcp", "body": {…}}          send a message of MCP; "headers" may be given
       {"query": "POST /a2a/word-stats", "body": {…}}  send a request of A2A
+      {"query": "POST /v1/traces", "body": {…}}    send spans, in the JSON of OTLP
       {"restart": true}                            restore all tables from the log
 
     On a terminal, and with --text, prints a line for each line of FILE: what was sent and its

@@ -5,5 +5,6 @@ from __future__ import annotations
 from streams.api.query_side import PlayServer
 from streams.doors.a2a import playing as a2a
 from streams.doors.mcp import playing as mcp
+from streams.doors.otlp import playing as otlp
 
-SERVERS: tuple[PlayServer, ...] = (mcp.serve, a2a.serve)
+SERVERS: tuple[PlayServer, ...] = (mcp.serve, a2a.serve, otlp.serve)

@@ -5,12 +5,15 @@ Nothing happens while a line is carried out, so no request waits: a wait ends wi
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from streams.api.problems import Response
 from streams.api.query_side import PlayContext
 from streams.engine.log import Log
 from streams.engine.records import Output, Record
@@ -19,6 +22,9 @@ from streams.views.positions import Position, ViewBehind
 from streams.views.status import ViewStats, ViewStatus
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import Message
+
     from streams.gateway.context import Gateway
 
 
@@ -79,3 +85,37 @@ class ScenarioView:
         written: Future[None] = Future()
         written.set_exception(ViewNotReady("nothing is written while a line is carried out"))
         yield written
+
+
+class Exchange:
+    """The two sides of a request: its body, and what the response writes."""
+
+    def __init__(self, content: bytes) -> None:
+        self._unread = [{"type": "http.request", "body": content, "more_body": False}]
+        self._sent: list[Message] = []
+
+    async def receive(self) -> Message:
+        if self._unread:
+            return self._unread.pop()
+        await asyncio.Event().wait()  # the client stays
+        raise AssertionError("nobody sets that event")
+
+    async def read(self, response: Any, request: Request) -> Response:
+        """Return what a response writes."""
+        self._unread.clear()
+        await response(request.scope, self.receive, self._send)
+        text = b"".join(part.get("body", b"") for part in self._sent).decode()
+        status = self._sent[0]["status"]
+        kinds = [value for name, value in self._sent[0]["headers"] if name == b"content-type"]
+        if any(kind.startswith(b"text/event-stream") for kind in kinds):
+            return Response(status, [_event(block) for block in text.split("\n\n") if block])
+        return Response(status, json.loads(text) if text else None, fact=True)
+
+    async def _send(self, message: Message) -> None:
+        self._sent.append(message)
+
+
+def _event(block: str) -> dict[str, Any]:
+    """Return a server-sent event as JSON."""
+    fields = dict(line.split(": ", 1) for line in block.splitlines())
+    return {**fields, "data": json.loads(fields["data"])}

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streams.api.media import body_bytes
 from streams.api.problems import Response, problem
 from streams.api.query_side import PlayContext
-from streams.doors.a2a.protocol import CARD_PATH, ROOT, VERSION, VERSION_NAME, Json
+from streams.doors.a2a.protocol import CARD_PATH, ROOT, VERSION, VERSION_NAME
 from streams.doors.a2a.refusals import shape_refusal
-from streams.doors.scenario import make_scenario_gateway
+from streams.doors.scenario import Exchange, make_scenario_gateway
 from streams.errors import ExtraMissing
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Message
 
 _PATHS = (ROOT, CARD_PATH, "/v1/a2a/")
 
@@ -72,43 +67,9 @@ async def _answer(
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
         "path_params": match.parse_ids(),
     }
-    request = Request(scope, _Exchange(content).receive)
+    request = Request(scope, Exchange(content).receive)
     try:
         response = await Serving(gateway).answer(names[method, match.entry.template], request)
-        return await _Exchange(content).read(response, request)
+        return await Exchange(content).read(response, request)
     finally:
         await asyncio.to_thread(gateway.stop)
-
-
-class _Exchange:
-    """The two sides of a request: its body, and what the response writes."""
-
-    def __init__(self, content: bytes) -> None:
-        self._unread = [{"type": "http.request", "body": content, "more_body": False}]
-        self._sent: list[Message] = []
-
-    async def receive(self) -> Message:
-        if self._unread:
-            return self._unread.pop()
-        await asyncio.Event().wait()  # the client stays
-        raise AssertionError("nobody sets that event")
-
-    async def read(self, response: Any, request: Request) -> Response:
-        """Return what a response writes."""
-        self._unread.clear()
-        await response(request.scope, self.receive, self._send)
-        text = b"".join(part.get("body", b"") for part in self._sent).decode()
-        status = self._sent[0]["status"]
-        kinds = [value for name, value in self._sent[0]["headers"] if name == b"content-type"]
-        if any(kind.startswith(b"text/event-stream") for kind in kinds):
-            return Response(status, [_event(block) for block in text.split("\n\n") if block])
-        return Response(status, json.loads(text) if text else None, fact=True)
-
-    async def _send(self, message: Message) -> None:
-        self._sent.append(message)
-
-
-def _event(block: str) -> Json:
-    """Return a server-sent event as JSON."""
-    fields = dict(line.split(": ", 1) for line in block.splitlines())
-    return {**fields, "data": json.loads(fields["data"])}
