@@ -34,6 +34,8 @@ ALL = (
     "mcp",
     "masking",
     "audit",
+    "analytics",
+    "otlp",
     "codec",
     "attacks",
     "console",

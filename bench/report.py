@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import comparison_table, peers_table
+from bench.export_targets import TARGETS as EXPORT_TARGETS
 from bench.results import ROOT, text
 from bench.targets import HEAD, SPEED, TARGETS, rows
 from streams.docs.markdown import code, grid
@@ -104,7 +105,9 @@ def _runs(results: Sequence[Result]) -> str:
 
 def _aims(results: Sequence[Result]) -> str:
     next_ones = "What is aimed at next, in speed; some of it is not reached yet:\n"
-    tables = [grid(HEAD, rows(targets, results)) for targets in (TARGETS, SPEED)]
+    tables = [
+        grid(HEAD, rows(targets, results)) for targets in ((*TARGETS, *EXPORT_TARGETS), SPEED)
+    ]
     return "\n".join(["## Targets\n", tables[0], next_ones, tables[1]])
 
 
