@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -44,10 +46,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
+        if self.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
         status = self.server.statuses.pop(0) if self.server.statuses else 200
         if status == 200:
             request = ExportTraceServiceRequest.FromString(body)
-            self.server.spans += request.resource_spans[0].scope_spans[0].spans
+            scopes = [scope for each in request.resource_spans for scope in each.scope_spans]
+            self.server.spans += [span for scope in scopes for span in scope.spans]
         self.send_response(status)
         self.send_header("content-length", "0")
         self.end_headers()
@@ -58,6 +63,13 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def backend() -> Iterator[Backend]:
+    with serving() as server:
+        yield server
+
+
+@contextmanager
+def serving() -> Iterator[Backend]:
+    """Run a backend of spans."""
     with Backend() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -92,11 +104,13 @@ def send_turns(system: Live, task_id: str) -> None:
         )
 
 
-def start(system: Live, backend: Backend, *arguments: str) -> Process:
+def start(system: Live, url: str, *arguments: str, **more: str) -> Process:
+    """Export to a backend.  more: variables of the exporter."""
     environ = {
         **named({**system.environ, "STATE_DIR": str(system.folder / "export")}),
-        "OTEL_EXPORTER_OTLP_ENDPOINT": backend.url,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": url,
         "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "20",
+        **more,
     }
     return Process(
         "export",
@@ -116,12 +130,12 @@ def ids_of(backend: Backend) -> Counter[tuple[bytes, bytes]]:
 def test_each_span_is_there_after_kills_and_failures(system: Live, backend: Backend) -> None:
     send_turns(system, "task-a")
     backend.statuses = [503, 500, 200, 429, 200]
-    process = start(system, backend, "--from", "earliest")
+    process = start(system, backend.url, "--from", "earliest")
     wait_for(lambda: len(backend.spans) >= 2 * TURNS, "half of the spans")
     process.kill()
-    process = start(system, backend, "--from", "earliest", "--until-end")
+    process = start(system, backend.url, "--from", "earliest", "--until-end")
     assert process.exit_code() == 0
-    once = start(system, backend, "--from", "earliest", "--until-end", "--group", "second")
+    once = start(system, backend.url, "--from", "earliest", "--until-end", "--group", "second")
     assert once.exit_code() == 0
     assert f"exported {len(ids_of(backend))} spans, 0 refused" in once.text()
     names = Counter(span.name for span in {each.span_id: each for each in backend.spans}.values())
@@ -130,10 +144,10 @@ def test_each_span_is_there_after_kills_and_failures(system: Live, backend: Back
 
 def test_a_group_that_is_new_exports_what_comes_after_it(system: Live, backend: Backend) -> None:
     send_turns(system, "task-a")
-    assert start(system, backend, "--until-end").exit_code() == 0
+    assert start(system, backend.url, "--until-end").exit_code() == 0
     assert backend.spans == []
     send_turns(system, "task-b")
-    assert start(system, backend, "--until-end").exit_code() == 0
+    assert start(system, backend.url, "--until-end").exit_code() == 0
     assert set(ids_of(backend).values()) == {1}
     names = Counter(span.name for span in backend.spans)
     assert names["send saop.turns"] == names["process saop.turns"] == names["saop.log"] == TURNS
@@ -142,6 +156,6 @@ def test_a_group_that_is_new_exports_what_comes_after_it(system: Live, backend: 
 def test_refused_spans_are_counted_and_hold_up_no_other(system: Live, backend: Backend) -> None:
     send_turns(system, "task-a")
     backend.statuses = [400] * 5  # a batch of 20, its first halves down to one span
-    process = start(system, backend, "--from", "earliest", "--until-end")
+    process = start(system, backend.url, "--from", "earliest", "--until-end")
     assert process.exit_code() == 1
     assert "1 refused" in process.text()

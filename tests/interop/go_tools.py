@@ -19,10 +19,12 @@ BUILD_LIMIT_S, RUN_LIMIT_S = 280, 120
 class GoTool:
     """One program of a module, built in a folder.  Skips the test when Go is not there.
 
-    module: a folder with `go.mod` and `go.sum`.
+    module: a folder with `go.mod` and `go.sum`.  limit_s: how long the build may take.
     """
 
-    def __init__(self, package: str, folder: Path, module: Path = _MODULE) -> None:
+    def __init__(
+        self, package: str, folder: Path, module: Path = _MODULE, limit_s: int = BUILD_LIMIT_S
+    ) -> None:
         self._program = folder / (package.rpartition("/")[2].strip(".") or "program")
         command = [_find_compiler(module), "build", "-o", str(self._program), package]
         ran = subprocess.run(
@@ -30,10 +32,14 @@ class GoTool:
             cwd=module,
             capture_output=True,
             text=True,
-            timeout=BUILD_LIMIT_S,
+            timeout=limit_s,
             check=False,
         )
         assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
+
+    @property
+    def command(self) -> list[str]:
+        return [str(self._program)]
 
     def run(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
