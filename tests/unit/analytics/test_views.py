@@ -26,6 +26,7 @@ from topology.topics import BY_NAME
 SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios"
 PLAYED = (
     "five-protocols",
+    "otel-trace",
     *(
         pytest.param(name, marks=pytest.mark.slow)
         for name in ("sap-cache", "asap-calls", "summit-run", "refusals", "rtes-calls", "promotion")
@@ -126,7 +127,7 @@ def test_tasks_are_those_of_the_rows(played: Played) -> None:
     assert saop == {
         (row["task_id"], row["session_id"])
         for _, row in played.facts("saop.tasks")
-        if row["origin"] is None
+        if row["origin"] in (None, "otel")
     }
 
 
@@ -213,6 +214,21 @@ def test_sessions_and_calls_are_those_of_the_events(played: Played) -> None:
         assert row["status"] == done["status"]
         ms = done["duration_ms"]
         assert row["duration_s"] == (None if ms is None else ms / 1000)
+
+
+def test_spans_are_those_of_the_route(played: Played) -> None:
+    listed = [
+        (trace["trace_id"], item)
+        for trace in played.get("/v1/otel/traces", "limit=100")["items"]
+        for item in played.get(f"/v1/otel/traces/{trace['trace_id']}")["items"]
+    ]
+    rows = played.ask("SELECT * FROM spans ORDER BY started_at, span_id")
+    members = set(rows[0]) - {"trace_id", "duration_s", "started_at"} if rows else set()
+    for row, (trace_id, item) in zip(rows, listed, strict=True):
+        assert row["trace_id"] == trace_id
+        assert row["started_at"][:23] == item["started_at"][:23]
+        assert {name: row[name] for name in members} == {name: item[name] for name in members}
+        assert row["duration_s"] == pytest.approx(item["duration_ms"] / 1000, abs=1e-6)
 
 
 def test_an_export_of_some_topics_has_the_views_of_these(tmp_path: Path) -> None:

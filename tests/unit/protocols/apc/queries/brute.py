@@ -163,12 +163,12 @@ def correlation(packets: Sequence[Placed]) -> dict[str, Any]:
             outcomes.append(outcome)
     n = len(outcomes)
     return {
-        "point_biserial": {"coefficient": _pearson(accepted, outcomes), "n": n},
-        "pearson": {"coefficient": _pearson(differences, outcomes), "n": n},
+        "point_biserial": {"coefficient": pearson(accepted, outcomes), "n": n},
+        "pearson": {"coefficient": pearson(differences, outcomes), "n": n},
     }
 
 
-def _pearson(xs: list[Fraction], ys: list[Fraction]) -> float | None:
+def pearson(xs: list[Fraction], ys: list[Fraction]) -> float | None:
     x, y = _mean(xs), _mean(ys)
     if x is None or y is None or len(xs) < 3 or len(set(xs)) == 1 or len(set(ys)) == 1:
         return None
