@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Self
 
-from streams.errors import HeadraceError, NegativeAnswer, UsageError
+from streams.errors import HeadraceError, InfrastructureError, NegativeAnswer, UsageError
 
 _PLACE = re.compile(r"(?P<head>LINE (?P<line>\d+): ).*\n(?P<arrow> *)\^")
 
@@ -33,6 +33,10 @@ class AsOfAhead(_Coded, UsageError):
 
 class ExportRunning(_Coded, NegativeAnswer):
     default_advice = "Wait until it has ended."
+
+
+class ExportFailed(_Coded, InfrastructureError):
+    default_advice = "Make room, and export again: it goes on from the files that are whole."
 
 
 class ExportForeign(_Coded, NegativeAnswer):

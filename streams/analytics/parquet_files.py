@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from streams.analytics.columns import Columns
-from streams.analytics.errors import ExportFormat
+from streams.analytics.errors import ExportFailed, ExportFormat
 from streams.engine import durable_files
 from streams.errors import needs_extra
 
@@ -135,16 +135,23 @@ def _adapted(batch: Any, field: Any) -> Any:
 
 @contextmanager
 def replaced(path: Path, columns: Columns) -> Iterator[FileWriter]:
-    """Write a file, and put it in the place of the former one when the block has finished it."""
+    """Write a file, and put it in the place of the former one when the block has finished it.
+
+    Raises ExportFailed when the disk is full, or refuses it otherwise.
+    """
     temporary = _temporary(path)
-    make_private(path.parent)
-    writer = FileWriter(temporary, columns)
     try:
-        yield writer
-    except BaseException:
-        writer.abandon()
-        raise
-    put_in_place(temporary, path)
+        make_private(path.parent)
+        writer = FileWriter(temporary, columns)
+        try:
+            yield writer
+        except BaseException:
+            with suppress(OSError):
+                writer.abandon()
+            raise
+        put_in_place(temporary, path)
+    except OSError as exc:
+        raise ExportFailed(f"{path} cannot be written: {exc.strerror or exc}") from exc
 
 
 def write_json(path: Path, value: Any) -> None:

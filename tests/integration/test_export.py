@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -49,6 +50,9 @@ def test_each_record_is_exported_once_over_kills(cluster: Cluster, tmp_path: Pat
     duckdb = pytest.importorskip("duckdb")
     polars = pytest.importorskip("polars")
     path, seed = tmp_path / "lake", random.randrange(2**32)
+    scans, stopped = [0], threading.Event()
+    scanning = threading.Thread(target=scan, args=(path, scans, stopped))
+    scanning.start()
     chance = random.Random(seed)
     writer, killed = Writer(cluster.prefix, chance), 0
     for _ in range(KILLS):
@@ -62,6 +66,9 @@ def test_each_record_is_exported_once_over_kills(cluster: Cluster, tmp_path: Pat
         process.kill()
         process.communicate(timeout=60)
         killed += process.returncode == -signal.SIGKILL
+    stopped.set()
+    scanning.join()
+    assert scans[0] > 0, "a reader has met what is no whole file, or a record twice"
     assert killed, f"every export ended before it was killed, with seed {seed}"
     for count in (1, 0):
         process = start(cluster, path)
@@ -79,6 +86,21 @@ def test_each_record_is_exported_once_over_kills(cluster: Cluster, tmp_path: Pat
             assert connection.execute(query).fetchall() == expected
         frame = polars.scan_parquet(pattern).select("_partition", "_offset").collect()
         assert sorted(frame.rows()) == expected
+
+
+def scan(path: Path, scans: list[int], stopped: threading.Event) -> None:
+    """Read all files again and again, until one is torn or a record is there twice."""
+    import pyarrow.parquet as pq
+
+    while not stopped.is_set():
+        for topic in TOPICS.split(","):
+            rows = []
+            for file in (path / "records" / topic).glob("*/*.parquet"):
+                table = pq.read_table(file, columns=["_partition", "_offset"])
+                rows += zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
+            if len(rows) != len(set(rows)):
+                scans[0] = -(2**62)
+        scans[0] += 1
 
 
 def has_files_or_ended(path: Path, count: int, process: subprocess.Popen[str]) -> bool:

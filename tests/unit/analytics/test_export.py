@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import resource
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -152,6 +153,31 @@ def test_records_that_are_gone_end_the_export_unless_accepted(tmp_path: Path) ->
     run(log, tmp_path, offsets_per_file=SIZE, accept_gap=True, on_gap=lines.append)
     assert len(lines) == 1
     assert positions(tmp_path) == [(0, 0), (0, 1), (0, 5)]
+
+
+def test_after_a_full_disk_the_next_export_goes_on(tmp_path: Path) -> None:
+    """The limit of the size of a file stands for the disk."""
+    from streams.analytics.errors import ExportFailed
+
+    log = new_log()
+    for index in range(20):
+        append(log, index % 2, index)
+    run(log, tmp_path)
+    before = {path: path.read_bytes() for path in files(tmp_path)}
+    for index in range(3000):
+        append(log, index % 2, index)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    room = max(map(len, before.values())) + 1024
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        with pytest.raises(ExportFailed, match=r"export_failed: .*\.parquet cannot be written"):
+            run(log, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path: path.read_bytes() for path in files(tmp_path)} == before
+    run(log, tmp_path)
+    assert len(positions(tmp_path)) == len(set(positions(tmp_path))) == 3020
+    assert not list(tmp_path.rglob("*.tmp"))
 
 
 def test_another_log_and_another_size_of_files_are_refused(tmp_path: Path) -> None:
