@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import signal
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,9 +20,15 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from streams.engine.kafka import KafkaLog
+from streams.engine.records import header
+from streams.log.reading import partitions, records
+from streams.ops.broker.network import pick_ports
 from tests.integration.system import Live, live
 from tests.integration.test_gateway import got
 from tests.processes import Process, named, wait_for
+from tests.unit.envelopes import ack, idea
+from topology.apc import APC_INBOX
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 TURN = json.loads(
@@ -159,3 +168,78 @@ def test_refused_spans_are_counted_and_hold_up_no_other(system: Live, backend: B
     process = start(system, backend.url, "--from", "earliest", "--until-end")
     assert process.exit_code() == 1
     assert "1 refused" in process.text()
+
+
+def test_an_agent_answers_under_its_delivery(
+    broker: str, tmp_path: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Send a packet, pass on the trace context of its delivery, and look at the spans of both."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", backend.url)
+    session = f"s-{uuid.uuid4().hex[:8]}"
+    packet = idea(trace__session_id=session)
+    with live(broker, tmp_path) as system, system.client as http:
+        posted(http, "/v1/apc/packets", packet)
+        tps = partitions(system.log, [system.prefix + APC_INBOX.name])
+        wait_for(lambda: sum(system.log.ends(tps).values()) > 0, "the packet is delivered")
+        (delivery,) = records(system.log, tps)
+        context = (header(delivery, "traceparent") or b"").decode()
+        posted(http, "/v1/apc/packets", ack(packet, 2), traceparent=context)
+        assert start(system, backend.url, "--from", "earliest", "--until-end").exit_code() == 0
+    spans = {span.span_id: span for span in backend.spans}
+    (delivered,) = [span for span in spans.values() if span.name == "send apc.inbox"]
+    sent = [span for span in spans.values() if span.name == "send apc.packets"]
+    (answer,) = [span for span in sent if span.parent_span_id]
+    assert answer.parent_span_id == delivered.span_id
+    assert len({span.trace_id for span in (*sent, delivered)}) == 1
+    assert spans[delivered.parent_span_id].name == "process apc.packets"
+
+
+def posted(http: httpx.Client, path: str, body: Any, **headers: str) -> None:
+    answer = http.post(path, json=body, headers=headers)
+    assert answer.status_code in (200, 202), answer.text
+
+
+def test_metrics_say_how_far_the_export_is(system: Live, backend: Backend) -> None:
+    send_turns(system, "task-a")
+    (port,) = pick_ports([], 1)
+    process = start(system, backend.url, "--from", "earliest", "--metrics", f"127.0.0.1:{port}")
+
+    def figure(name: str) -> float | None:
+        text = httpx.get(f"http://127.0.0.1:{port}/metrics").text
+        values = re.findall(rf"^{name} (\S+)$", text, re.MULTILINE)
+        return float(values[0]) if values else None
+
+    process.wait_text("metrics at")
+    lag = "headrace_otlp_export_lag_records"
+    wait_for(
+        lambda: (figure("headrace_otlp_exported_spans_total") or 0) >= 3 * TURNS, "spans are sent"
+    )
+    wait_for(lambda: figure(lag) == 0, "nothing is left, markers of transactions either")
+    assert httpx.get(f"http://127.0.0.1:{port}/readyz").json()["ready"]
+    backend.statuses = [503] * 10_000
+    send_turns(system, "task-b")
+    wait_for(lambda: (figure(lag) or 0) >= 3 * TURNS, "the lag grows while the backend is away")
+    process.kill()
+
+
+def test_up_runs_an_exporter_where_a_variable_names_a_backend(
+    broker: str, tmp_path: Path, backend: Backend
+) -> None:
+    prefix = f"up-{uuid.uuid4().hex[:8]}."
+    settings = {"BOOTSTRAP": broker, "PREFIX": prefix, "GATEWAY": "127.0.0.1:0"}
+    environ = {
+        **named({**settings, "STATE_DIR": str(tmp_path / "state")}),
+        "OTEL_EXPORTER_OTLP_ENDPOINT": backend.url,
+    }
+    file = tmp_path / "idea.json"
+    file.write_text(json.dumps(idea()))
+    up = Process("up", tmp_path / "up.log", environ, "streams.cli", "up")
+    up.wait_text("exporter process")
+    command = ("streams.cli", "send", "apc.packets", str(file))
+    assert Process("send", tmp_path / "send.log", environ, *command).exit_code() == 0
+    names = {"send apc.packets", "process apc.packets", "send apc.inbox"}
+    wait_for(lambda: names <= {span.name for span in backend.spans}, "its spans are exported")
+    up.signal(signal.SIGTERM)
+    assert up.exit_code() == 0, up.text()
+    with closing(KafkaLog(broker, {}, "up")) as log:
+        log.delete([name for name in log.topics() if name.startswith(prefix)])
