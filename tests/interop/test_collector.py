@@ -30,6 +30,7 @@ from topology.otel import OTEL_EVENTS
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 TRACES, CHILDREN = 400, 4
 BUILD_LIMIT_S = 900
+GENERATOR = "github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen"
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,22 @@ def test_no_span_of_agents_is_lost_while_a_gateway_is_killed(
         counts = accepted(system)
         assert set(counts) == ids
         assert set(counts.values()) == {1}
+
+
+def test_each_span_of_opentelemetrys_own_generator_is_recorded_once(
+    broker: str, tmp_path: Path
+) -> None:
+    generator = GoTool(GENERATOR, tmp_path, HERE / "telemetrygen", limit_s=BUILD_LIMIT_S)
+    with live(broker, tmp_path) as system:
+        options = ["--otlp-http", "--otlp-insecure", "--otlp-endpoint", system.url[7:]]
+        load = ["--traces", str(TRACES), "--child-spans", str(CHILDREN), "--rate", "0"]
+        ran = generator.run("traces", *options, *load, cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        count = TRACES * (1 + CHILDREN)
+        wait_for(lambda: len(accepted(system)) >= count, "all spans are recorded")
+        counts = accepted(system)
+    assert (len(counts), set(counts.values())) == (count, {1})
+    assert set(Counter(trace for trace, _ in counts).values()) == {1 + CHILDREN}
 
 
 def test_spans_of_records_come_to_a_backend_behind_it(
