@@ -149,7 +149,8 @@ def http_s(env: Bench, sample: int) -> tuple[float, int]:
     """
     with worker(env, "streams.cli gateway --listen 127.0.0.1:0", "gateway"):
         client = Client(gateway_url(env, 600))
-        began, pages, paths, cursor = time.perf_counter(), 0, list[str](), ""
+        began, pages, paths = time.perf_counter(), 0, list[str]()
+        cursor: str | None = ""
         while cursor is not None:
             page = json.loads(client.ask("GET", f"/v1/apc/packets?limit={PAGE}{cursor}"))
             for item in page["items"]:

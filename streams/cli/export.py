@@ -128,6 +128,7 @@ def parquet(
 @click.pass_context
 def otlp(
     ctx: click.Context,
+    /,
     start: str,
     until_end: bool,
     group: str | None,

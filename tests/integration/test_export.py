@@ -94,7 +94,7 @@ def scan(path: Path, scans: list[int], stopped: threading.Event) -> None:
 
     while not stopped.is_set():
         for topic in TOPICS.split(","):
-            rows = []
+            rows: list[tuple[int, int]] = []
             for file in (path / "records" / topic).glob("*/*.parquet"):
                 table = pq.read_table(file, columns=["_partition", "_offset"])
                 rows += zip(*(table[name].to_pylist() for name in table.column_names), strict=True)

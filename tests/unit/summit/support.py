@@ -66,7 +66,7 @@ class Inbox:
         self._offset = 0
         self.committed = 0
         self.closed = False
-        self._polls.put(Polled([], {TP}, set(), {TP}, True))
+        self._polls.put(Polled([], {TP}, set(), {TP: 0}, True))
 
     def put(self, *calls: Json, key: str = AGENT, headers: Any = ()) -> None:
         """They come with one poll."""
@@ -82,13 +82,13 @@ class Inbox:
             place = (*TP, self._offset)
             records.append(LogRecord(*place, 1000, key.encode(), value, headers))
             self._offset += 1
-        self._polls.put(Polled(records, set(), set(), set(), True))
+        self._polls.put(Polled(records, set(), set(), {}, True))
 
     def poll(self, timeout_s: float) -> Polled:
         try:
             return self._polls.get(timeout=0.005)
         except queue.Empty:
-            return Polled([], set(), set(), set(), True)
+            return Polled([], set(), set(), {}, True)
 
     def done(self, tp: TopicPartition, offset: int) -> None:
         assert offset > self.committed
