@@ -9,7 +9,7 @@ import signal
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -38,12 +38,17 @@ TURNS = 200
 
 
 class Backend(ThreadingHTTPServer):
-    """A backend of spans.  statuses: what it answers next, before it takes everything."""
+    """A backend of spans.
+
+    statuses: what it answers next, before it takes everything.  on_answer: called after each answer
+    to spans that were taken.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.statuses: list[int] = []
         self.spans: list[Span] = []
+        self.on_answer: Callable[[], object] = lambda: None
 
     @property
     def url(self) -> str:
@@ -65,6 +70,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-length", "0")
         self.end_headers()
+        self.wfile.flush()
+        if status == 200:
+            self.server.on_answer()
 
     def log_message(self, format: str, *values: Any) -> None:
         """Say nothing."""
@@ -148,6 +156,28 @@ def test_each_span_is_there_after_kills_and_failures(system: Live, backend: Back
     assert once.exit_code() == 0
     assert f"exported {len(ids_of(backend))} spans, 0 refused" in once.text()
     names = Counter(span.name for span in {each.span_id: each for each in backend.spans}.values())
+    assert names["send saop.turns"] == names["process saop.turns"] == names["saop.log"] == TURNS
+
+
+def test_a_batch_that_was_answered_and_not_committed_is_sent_again_as_it_was(
+    system: Live, backend: Backend
+) -> None:
+    send_turns(system, "task-a")
+    process = start(system, backend.url, "--from", "earliest")
+    backend.on_answer = process.kill
+    wait_for(lambda: not process.running, "the exporter is killed")
+    backend.on_answer = lambda: None
+    assert backend.spans
+    process = start(system, backend.url, "--from", "earliest", "--until-end")
+    assert process.exit_code() == 0
+    first: dict[tuple[bytes, bytes], Span] = {}
+    repeated = 0
+    for span in backend.spans:
+        ids = span.trace_id, span.span_id
+        repeated += ids in first
+        assert first.setdefault(ids, span) == span
+    assert repeated
+    names = Counter(span.name for span in first.values())
     assert names["send saop.turns"] == names["process saop.turns"] == names["saop.log"] == TURNS
 
 
