@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from streams.docs.panels import EXPORT, RATE, Panel, quantiles, rate
+from streams.docs.panels import EXPORT, RATE, TRANSPARENCY, Panel, quantiles, rate
 
 PATH = Path(__file__).resolve().parents[2] / "deploy/grafana/dashboards/headrace.json"
 SOURCE = {"type": "prometheus", "uid": "prometheus"}
@@ -302,25 +302,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             {"sum by (instance) (headrace_view_rebuilds_total)": "{{instance}}"},
         ),
         *EXPORT,
-        Panel(
-            "Transparency log",
-            "Its entries, and those under a published checkpoint.",
-            {"max by (state) (headrace_tlog_entries)": "{{state}}"},
-        ),
-        Panel(
-            "Time without a checkpoint",
-            "Age of the oldest entry that is not published.",
-            {"max by (instance) (headrace_audit_unpublished_seconds)": "{{instance}}"},
-            "s",
-        ),
-        Panel(
-            "Faults of the transparency log",
-            "`conflict`: a signed checkpoint is none of it. `refused`: records that did not count.",
-            {
-                "max by (instance) (headrace_tlog_conflict)": "{{instance}} conflict",
-                "max by (instance) (headrace_tlog_refused_total)": "{{instance}} refused",
-            },
-        ),
+        *TRANSPARENCY,
     ),
 }
 

@@ -62,3 +62,26 @@ EXPORT = (
     ),
 )
 """Panels of the exporter of spans."""
+
+TRANSPARENCY = (
+    Panel(
+        "Transparency log",
+        "Its entries, and those under a published checkpoint.",
+        {"max by (state) (headrace_tlog_entries)": "{{state}}"},
+    ),
+    Panel(
+        "Time without a checkpoint",
+        "Age of the oldest entry that is not published.",
+        {"max by (instance) (headrace_audit_unpublished_seconds)": "{{instance}}"},
+        "s",
+    ),
+    Panel(
+        "Faults of the transparency log",
+        "`conflict`: a signed checkpoint is none of it. `refused`: records that did not count.",
+        {
+            "max by (instance) (headrace_tlog_conflict)": "{{instance}} conflict",
+            "max by (instance) (headrace_tlog_refused_total)": "{{instance}} refused",
+        },
+    ),
+)
+"""Panels of the transparency log."""
