@@ -247,7 +247,10 @@ TREE_SAME = _effect("tree.same", "it is known already")
 
 # Rules of the gateway.
 SERVICE_UNAVAILABLE = Rule(
-    "service.unavailable", "the log cannot be reached", Stage.LOG, Where.EDGE
+    "service.unavailable",
+    "the log cannot be reached, or what `after` names was not seen in time",
+    Stage.LOG,
+    Where.EDGE,
 )
 SERVICE_INTERNAL = Rule("service.internal", "the gateway failed", Stage.LOG, Where.EDGE)
 RPC[SERVICE_UNAVAILABLE.code] = RPC[SERVICE_INTERNAL.code] = INTERNAL_ERROR

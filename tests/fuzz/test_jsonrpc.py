@@ -10,6 +10,8 @@ import pytest
 
 from streams.asap.server import Server as AsapServer
 from streams.summit.rpc import commands, queries
+from streams.summit.rpc.errors import service_unavailable
+from streams.views.positions import Position, ViewBehind
 from tests.fuzz import rpc_seeds
 from tests.fuzz.examples import EXAMPLES
 from tests.fuzz.rpc_answers import check_asap, check_summit
@@ -93,3 +95,26 @@ def test_an_answer_that_is_none_is_found(answer: bytes | None) -> None:
 
 def test_an_answer_that_is_one_is_no_finding() -> None:
     check_summit(STATUS, 200, b'{"jsonrpc": "2.0", "id": 1, "error": %b}' % ERROR, 100)
+
+
+AFTER = STATUS.replace(
+    b'"runId": "run-7f2"', b'"agentId": "word-stats", "after": "summit.calls/0/5"'
+)
+
+
+def test_waiting_for_what_is_not_written_yet_may_end_without_an_answer() -> None:
+    jsonrpc.run(b"\2" + AFTER)
+
+
+def test_an_unavailable_service_is_found_where_nothing_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    late = ViewBehind(Position("summit.calls", 0, 5), 0)
+
+    async def answer(*_: Any) -> Any:
+        raise service_unavailable(str(late))
+
+    monkeypatch.setattr(queries, "answer", answer)
+    with pytest.raises(AssertionError, match="was not seen in time"):
+        jsonrpc.run(b"\2" + STATUS)
+    jsonrpc.run(b"\2" + AFTER)
