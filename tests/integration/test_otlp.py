@@ -14,6 +14,7 @@ from opentelemetry.trace import Status, StatusCode
 
 from tests.integration.system import Live
 from tests.integration.test_gateway import got
+from tests.processes import wait_for
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -35,9 +36,10 @@ def test_spans_of_the_sdk_become_a_session(system: Live, compression: Compressio
     assert provider.force_flush()
     provider.shutdown()
     with system.client as http:
-        items = got(http, f"/v1/otel/traces/{trace}", fresh="true")["items"]
-        while len(items) < 2:
-            items = got(http, f"/v1/otel/traces/{trace}", fresh="true")["items"]
+        path = f"/v1/otel/traces/{trace}"
+        wait_for(lambda: http.get(path).status_code == 200, "the verdict on a span")
+        while len(items := got(http, path, fresh="true")["items"]) < 2:
+            pass
         assert [(item["name"], item["type"], item["failed"]) for item in items] == [
             ("weather_agent", "task", False),
             ("get_weather", "tool", True),
