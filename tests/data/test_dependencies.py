@@ -39,6 +39,10 @@ EXTRA_MODULES = {
         ),
     },
     "container": {"streams/ops/broker/container.py"},
+    "langchain": {"streams/adapters/langchain.py"},
+    "langgraph": {"streams/adapters/langgraph.py", "streams/adapters/langchain.py"},
+    "openai": {"streams/adapters/openai_chat.py"},
+    "openai-agents": {"streams/adapters/openai_agents.py"},
     "otel": {
         f"streams/doors/otlp/{name}.py"
         for name in (
@@ -60,7 +64,7 @@ EXTRA_MODULES = {
 NATIVE = "headrace_native"
 """The compiled codec, which is built from `native/` where that is possible."""
 OWN = {*PACKAGES, NATIVE, *sys.stdlib_module_names}
-NAMESPACES = ("google", "opentelemetry")
+NAMESPACES = ("google", "langgraph", "opentelemetry")
 """The top-level names that several distributions share, each with packages of its own below."""
 
 

@@ -60,7 +60,7 @@ class Verdict(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ("given", "output"),
+    ("value", "output"),
     [
         ("words", {"text": "words"}),
         (answer("words"), {"text": "words"}),
@@ -69,8 +69,8 @@ class Verdict(BaseModel):
         ({"n": 1}, {"n": 1}),
     ],
 )
-def test_outputs(given: Any, output: Json) -> None:
-    final = final_of(from_runnable(RunnableLambda(lambda _: given)), {"n": 0})
+def test_outputs(value: Any, output: Json) -> None:
+    final = final_of(from_runnable(RunnableLambda(lambda _: value)), {"n": 0})
     assert final["output"] == output
     assert made(final)["model"] == "none"
 
@@ -85,19 +85,19 @@ def test_what_is_no_output_fails_and_says_how_to_make_one() -> None:
 
 
 def test_a_broken_budget_stops_the_next_call() -> None:
-    asked: list[str] = []
+    calls: list[str] = []
 
     def twice(inputs: Json, config: Any) -> str:
         model = answering("one", "two", "three")
         for _ in range(3):
-            asked.append("call")
+            calls.append("call")
             model.invoke("go", config)
         return "done"
 
     final = final_of(from_runnable(RunnableLambda(twice)), {}, {"tokens": 150})
     assert final["status"] == "budget_exceeded"
     assert final["metrics"]["tokens"] == 240
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
 def test_a_library_that_goes_on_after_a_broken_budget_does_not_answer() -> None:
@@ -106,7 +106,7 @@ def test_a_library_that_goes_on_after_a_broken_budget_does_not_answer() -> None:
     chain = PROMPT | first.with_fallbacks([second])
     final = final_of(from_runnable(chain), {"text": "a"}, {"tokens": 50})
     assert final["status"] == "budget_exceeded"
-    assert final["metrics"]["tokens"] == 120, "the second was not asked"
+    assert final["metrics"]["tokens"] == 120, "the second was not called"
 
 
 def test_an_error_of_the_library_hides_keys(monkeypatch: pytest.MonkeyPatch) -> None:

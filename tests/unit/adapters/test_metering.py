@@ -99,7 +99,7 @@ def test_without_prices_a_call_costs_nothing_and_the_run_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answered", "asked", "prices", "cost"),
+    ("replied", "requested", "prices", "cost"),
     [
         ("small-1", None, PRICES, 0.15),
         ("small-1-2026-10-01", "small-1", PRICES, 0.15),
@@ -110,10 +110,10 @@ def test_without_prices_a_call_costs_nothing_and_the_run_says_so() -> None:
     ],
 )
 def test_the_price_is_that_of_the_answer_else_of_the_question_else_of_any(
-    answered: str | None, asked: str | None, prices: Any, cost: float
+    replied: str | None, requested: str | None, prices: Any, cost: float
 ) -> None:
     run = run_with()
-    Meter(run, prices).charge(answered, (10**6, 0), asked)
+    Meter(run, prices).charge(replied, (10**6, 0), requested)
     assert run.account.totals()["cost_usd"] == cost
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -51,8 +52,8 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
+@contextmanager
+def serving() -> Iterator[Endpoint]:
     server = Endpoint()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -60,6 +61,12 @@ def endpoint() -> Iterator[Endpoint]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving() as server:
+        yield server
 
 
 def says(content: str | None, **more: Any) -> tuple[int, Json]:
@@ -152,8 +159,8 @@ def test_no_answer_is_an_error(endpoint: Endpoint, answer: Any, reason: str) -> 
 
 def test_an_error_shows_neither_key_nor_headers(endpoint: Endpoint) -> None:
     """Though the endpoint repeats both."""
-    told = f"Incorrect key {KEY}; you sent Authorization: Bearer {KEY}"
-    endpoint.answers = [(401, {"error": {"message": told, "code": "invalid_api_key"}})]
+    repeated = f"Incorrect key {KEY}; you sent Authorization: Bearer {KEY}"
+    endpoint.answers = [(401, {"error": {"message": repeated, "code": "invalid_api_key"}})]
     final = final_of(from_chat(endpoint.url, "m", api_key=KEY), {"text": "b"})
     assert final["error"]["message"].startswith("AuthenticationError: ")
     assert KEY not in str(final)
