@@ -160,8 +160,8 @@ def _writes(role: Role, topic: Topic) -> bool:
         case Role.SERVICE:
             return bool(processors.writers_of(topic)) or topic.kind is TopicKind.DEAD_LETTER
         case Role.GATEWAY:
-            kinds = (TopicKind.COMMAND, TopicKind.DOOR)
-            return topic.kind in kinds or topic in (RTES_RAW, AUDIT_REDRIVES)
+            is_own = topic.kind in (TopicKind.COMMAND, TopicKind.DOOR)
+            return is_own or topic in (RTES_RAW, AUDIT_REDRIVES)
         case Role.AGENT:
             return topic.kind is TopicKind.COMMAND and not topic.operators_only
         case Role.READER:

@@ -9,6 +9,7 @@ import ssl
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,11 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
 def events_in(requests: list[Received]) -> list[str]:
     """Return the ids of events, in the order of their arrival."""
     return [each.headers["webhook-id"] for each in requests if "eventId" in each.json]
+
+
+def has_events(hook: HttpReceiver, count: int) -> bool:
+    """Return whether so many different events have come."""
+    return len(set(events_in(hook.requests))) == count
 
 
 def pushed_ids(hook: HttpReceiver) -> list[str]:
@@ -225,7 +231,7 @@ def test_receivers_that_fail_hang_redirect_or_are_gone(
                 assert listed[ids[name]]["state"] == "active"
                 hooks[name].answer = answer_challenges
             for name in ("broken", "hanging", "moved"):
-                await until(lambda hook=hooks[name]: len(set(events_in(hook.requests))) == 2)
+                await until(partial(has_events, hooks[name], 2))
                 assert in_order(events_in(hooks[name].requests))
             assert len(set(events_in(hooks["gone"].requests))) == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from streams.doors.a2a.cursors import Cursor
@@ -67,7 +68,7 @@ async def push_events(gateway: Gateway, outlet: Courier) -> str | None:
     wait_s = _FIRST_WAIT_S
     while True:
         with gateway.view.awaiting(runs.run_row(task_id)) as written:
-            batch = await host.read(lambda view, at=place: _read_owed(view, task_id, at))
+            batch = await host.read(partial(_read_owed, task_id, place))
             if batch is None and gateway.clock() - granted_at >= _NO_TASK_MS:
                 return NO_TASK
             if batch is not None and batch.events:
@@ -95,7 +96,7 @@ def _begin(cursor: str, task_id: str) -> _Place:
     return _Place(offsets, partition_of(task_id.encode(), len(offsets)))
 
 
-def _read_owed(view: ReadOnlyStore, task_id: str, place: _Place) -> Batch | None:
+def _read_owed(task_id: str, place: _Place, view: ReadOnlyStore) -> Batch | None:
     """Return the events of the next change; none if nothing is owed yet, None without a task."""
     last_key = run_events(task_id) + place.last_key
     try:

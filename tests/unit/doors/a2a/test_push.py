@@ -24,7 +24,6 @@ from tests.unit.doors.a2a.bench import (
     BASE,
     EXT,
     OF_DESK,
-    REPLIES,
     TASK,
     A2aBench,
     a2a_bench,
@@ -33,12 +32,15 @@ from tests.unit.doors.a2a.bench import (
     start,
 )
 from tests.unit.doors.push.receivers import HttpReceiver, Received, receiving
-from tests.unit.protocols.summit.queries.stage import progress, result
+from tests.unit.protocols.summit.queries.stage import REPLIES, progress, result
 from topology.core import PUSH_DELIVERIES
 
 Json = dict[str, Any]
-PUSH = {"gateway_key": "k" * 32, "push_allow": "127.0.0.0/8"}
-SECRETS = {"token": "seen-only-by-me", "authentication": {"scheme": "Bearer", "credentials": "c-1"}}
+PUSH: Json = {"gateway_key": "k" * 32, "push_allow": "127.0.0.0/8"}
+SECRETS: Json = {
+    "token": "seen-only-by-me",
+    "authentication": {"scheme": "Bearer", "credentials": "c-1"},
+}
 CONFIGS = f"/a2a/word-stats/tasks/{TASK}/pushNotificationConfigs"
 
 

@@ -31,7 +31,7 @@ from tests.unit.doors.push.receivers import (
 from tests.unit.envelopes import idea
 from topology.core import PUSH_DELIVERIES, PUSH_SUBSCRIPTIONS
 
-PUSH = {"gateway_key": "k" * 32, "push_allow": "127.0.0.0/8"}
+PUSH: Json = {"gateway_key": "k" * 32, "push_allow": "127.0.0.0/8"}
 KEY, OTHER_KEY = b"s" * 32, b"t" * 24
 SECRET, OTHER_SECRET = (f"whsec_{base64.b64encode(key).decode()}" for key in (KEY, OTHER_KEY))
 FACTS: Json = {"topic": "apc.events"}
@@ -97,6 +97,12 @@ def is_signed(received: Received, key: bytes) -> bool:
     return f"v1,{signature}" in headers["webhook-signature"].split(" ")
 
 
+def subscriptions_in(bench: McpBench) -> list[Any]:
+    """Return the subscriptions that are on the log."""
+    records = bench.bench.bench.records(PUSH_SUBSCRIPTIONS.name)
+    return [read_subscription(each.value) for each in records if each.value is not None]
+
+
 def deliveries_in(bench: McpBench) -> list[Any]:
     """Return the states of deliveries that are on the log."""
     records = bench.bench.bench.records(PUSH_DELIVERIES.name)
@@ -146,7 +152,7 @@ def test_the_next_gateway_goes_on_and_a_cursor_begins_in_the_past(bench: McpBenc
 
     before = run(bench, first_on_port)[1:]
     wait_for(lambda: any(each and each.cursor for each in deliveries_in(bench)), "it is noted")
-    subscription = read_subscription(bench.bench.bench.records(PUSH_SUBSCRIPTIONS.name)[-1].value)
+    subscription = subscriptions_in(bench)[-1]
     assert subscription is not None
 
     async def second(client: Client, hook: HttpReceiver) -> None:
@@ -193,7 +199,7 @@ def test_the_time_limit_is_bounded_and_never_missing(
         await subscribe(client, hook.url(), ttlMs=ttl_ms)
 
     run(bench, work)
-    stored = read_subscription(bench.bench.bench.records(PUSH_SUBSCRIPTIONS.name)[-1].value)
+    stored = subscriptions_in(bench)[-1]
     assert stored is not None
     assert stored.refresh_before is not None
     assert stored.refresh_before - stored.granted_at == seconds * 1000
@@ -314,7 +320,7 @@ def test_a_receiver_that_missed_records_is_told_of_the_gap(bench: McpBench) -> N
         begin = await ask(client, "events/poll", name="fact", arguments=FACTS)
         answer = await subscribe(client, hook.url(), cursor=begin["cursor"])
         await unsubscribe(client, hook.url())
-        stored = read_subscription(bench.bench.bench.records(PUSH_SUBSCRIPTIONS.name)[0].value)
+        stored = subscriptions_in(bench)[0]
         assert stored is not None
         cursor = read_cursor(answer["cursor"])
         assert cursor is not None

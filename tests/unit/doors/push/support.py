@@ -125,7 +125,8 @@ async def wait_for_entry(
     service: PushService, is_right: Callable[[Entry], bool], id: str = "sub_1"
 ) -> Entry:
     """Wait until the store has what is right for an id, and return it."""
-    return await until(lambda: service.store.entry(id), is_right)
+    entry: Entry = await until(lambda: service.store.entry(id), is_right)
+    return entry
 
 
 async def until(look: Callable[[], Any], is_right: Callable[[Any], bool]) -> Any:
