@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable
 
 from streams.masking.masker import Masker
+from streams.settings.composed import secret_variables
 
 HIDDEN = "[REDACTED]"
-_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SHORTEST = 6
 """A shorter value is a word that texts have anyhow."""
 _MASKER = Masker()
@@ -21,8 +19,7 @@ def hide_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     secrets: the caller's own.  Hidden too are values of environment variables that are named as
     keys, and what the rules of masking find.
     """
-    named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
-    known = {each for each in (*secrets, *named) if len(each) >= _SHORTEST}
+    known = {each for each in (*secrets, *secret_variables()) if len(each) >= _SHORTEST}
     for each in sorted(known, key=len, reverse=True):
         text = text.replace(each, HIDDEN)
     return _MASKER.text(text)

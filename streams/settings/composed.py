@@ -7,6 +7,7 @@ protocol takes its own class.  So none of them depends on all protocols.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,6 +82,9 @@ class Settings(
         return replace(cls(), **fields)
 
 
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+
+
 def _is_setting_name(name: str) -> bool:
     return name.startswith(PREFIX) or name in BY_ENV or name in SECRET_FILES
 
@@ -94,3 +98,8 @@ SECRET_FILES: Mapping[str, str] = list_file_variables(BY_FIELD.values())
 def environment_without(prefix: str) -> dict[str, str]:
     """Return this process's environment for a child, without the variables of this prefix."""
     return {name: text for name, text in os.environ.items() if not name.startswith(prefix)}
+
+
+def secret_variables() -> set[str]:
+    """Return the values of this process's variables that are named as keys and passwords are."""
+    return {text for name, text in os.environ.items() if _SECRET_NAME.search(name)}
