@@ -216,10 +216,10 @@ def test_an_agent_answers_under_its_delivery(
         posted(http, "/v1/apc/packets", ack(packet, 2), traceparent=context)
         assert start(system, backend.url, "--from", "earliest", "--until-end").exit_code() == 0
     spans = {span.span_id: span for span in backend.spans}
-    (delivered,) = [span for span in spans.values() if span.name == "send apc.inbox"]
+    delivered = spans[bytes.fromhex(context.split("-")[2])]
     sent = [span for span in spans.values() if span.name == "send apc.packets"]
     (answer,) = [span for span in sent if span.parent_span_id]
-    assert answer.parent_span_id == delivered.span_id
+    assert (delivered.name, answer.parent_span_id) == ("send apc.inbox", delivered.span_id)
     assert len({span.trace_id for span in (*sent, delivered)}) == 1
     assert spans[delivered.parent_span_id].name == "process apc.packets"
 
