@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from schemas.decoder import Decode, compile_decoder
@@ -22,6 +22,8 @@ except ImportError:
     headrace_native = None
 
 Fits = Callable[[Any], bool]
+RecordMacs = Callable[[bytes, Sequence[Any]], list[bytes]]
+"""Takes a key and records, and returns the texts of their MACs (`streams.engine.record_mac`)."""
 EncodeFramed = Callable[[bytes, dict[str, Any]], bytes]
 """Takes the frame's bytes and a value, and returns both; raises what `compile_encoder` says."""
 VARIABLE = "HEADRACE_NATIVE"
@@ -121,3 +123,14 @@ def choose_number_check(in_python: Fits) -> Fits:
         return in_python
     check: Fits = headrace_native.has_rfc8785_numbers
     return check
+
+
+def choose_record_macs(in_python: RecordMacs) -> RecordMacs:
+    """Return the compiled function that makes MACs, or the one in Python that it equals."""
+    return in_python if _reason_for_python() is not None else compiled_record_macs() or in_python
+
+
+def compiled_record_macs() -> RecordMacs | None:
+    """Return the compiled function, None where a module without it is installed."""
+    function: RecordMacs | None = getattr(headrace_native, "record_macs", None)
+    return function

@@ -24,6 +24,7 @@ CORE_RECORDS = (
     "headrace.core.AuditTreeHead",
     "headrace.push.PushSubscription",
     "headrace.push.PushDelivery",
+    "headrace.core.TaskOpening",
 )
 """The records that topics and tables hold and that belong to no protocol."""
 

@@ -136,9 +136,21 @@ ACCEPTED_GAPS = Table(
 )
 PUSH: tuple[Topic, ...] = (PUSH_SUBSCRIPTIONS, PUSH_DELIVERIES)
 """Those of webhooks and push notifications: without them subscriptions are lost, but no events."""
+TASK_OPENINGS = Table(
+    "task-openings",
+    "headrace.core.TaskOpening",
+    key="opening",
+    meaning="one row, with a key for MACs: how often the task was opened",
+)
 TOPICS: tuple[Topic, ...] = (LINEAGE_EDGES, CHANGELOG, AUDIT_REDRIVES, AUDIT_CHECKPOINTS, *PUSH)
 """Those that no protocol lists; `rtes.raw` is in the list of SAOP, which decides its records."""
 TRANSPARENCY: tuple[Topic, ...] = (AUDIT_ENTRIES, AUDIT_TREE_HEADS)
 """Those of a transparency log: they exist only where one is kept, and have one partition each."""
-ENGINE_TABLES: tuple[Table, ...] = (TIMERS, INPUT_POSITIONS, KNOWN_INPUTS, ACCEPTED_GAPS)
+ENGINE_TABLES: tuple[Table, ...] = (
+    TIMERS,
+    INPUT_POSITIONS,
+    KNOWN_INPUTS,
+    ACCEPTED_GAPS,
+    TASK_OPENINGS,
+)
 """Kept by the engine for all processors."""

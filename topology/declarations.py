@@ -144,6 +144,8 @@ class Table:
       every row acknowledged before is seen; otherwise it follows the topic.
     written_once: rows whose key has this many parts are written once: of several records of such a
       key the first one stands, and later ones are refused.
+    absent_if_refused: a row of which only forged records are left counts as absent, since a missing
+      one costs a computation only; rows of other tables are marked as refused.
     replicated_if: the name of a setting; the global table exists only where it is on.
     limited_by: the name of a setting, the most bytes of the rows of all global tables that name it:
       those of the keys, by their first part, that were written last.  They are written once.
@@ -160,6 +162,7 @@ class Table:
     copied_parts: int | None = None
     caught_up: bool = False
     written_once: int | None = None
+    absent_if_refused: bool = False
     replicated_if: str | None = None
     limited_by: str | None = None
     fact_key_of: Callable[[Mapping[str, Any]], str | None] | None = None
@@ -171,6 +174,7 @@ def public_table(
     copied_parts: int | None = None,
     caught_up: bool = False,
     written_once: int | None = None,
+    absent_if_refused: bool = False,
     replicated_if: str | None = None,
     limited_by: str | None = None,
 ) -> Table:
@@ -185,6 +189,7 @@ def public_table(
         copied_parts=copied_parts,
         caught_up=caught_up,
         written_once=written_once,
+        absent_if_refused=absent_if_refused,
         replicated_if=replicated_if,
         limited_by=limited_by,
     )

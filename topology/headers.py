@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from topology import processors
-from topology.core import CAUSE
+from topology.core import CAUSE, LINEAGE_EDGES
 from topology.declarations import Header, Topic, TopicKind
 
 _FOUR, _EIGHT = "as four bytes, big-endian", "as eight bytes, big-endian"
@@ -38,6 +38,13 @@ SIGNATURE = Header(
     " principal, separated by semicolons",
     optional=True,
     schema={"pattern": "^1;[0-9]*;[A-Za-z0-9_-]{43}$"},
+)
+MAC = Header(
+    "headrace-mac",
+    "1, the number of the task that wrote the record, its serial, and an HMAC over topic, key,"
+    " value, task and serial, separated by semicolons; only with HEADRACE_MAC_KEY",
+    optional=True,
+    schema={"pattern": "^1;(-1|[0-9]+);[0-9]+;[A-Za-z0-9_-]{22}$"},
 )
 REDRIVEN_FROM = Header(
     "headrace-redriven-from",
@@ -99,13 +106,23 @@ def common_of(topic: Topic) -> tuple[Header, ...]:
     """Return the headers that records of all topics of this kind have."""
     if processors.written_by_clients(topic):
         return (TRACEPARENT, CLAIMED, SIGNATURE, REDRIVEN_FROM)
+    mac = (MAC,) if has_mac(topic) else ()
     if topic.carries_cloudevents:
-        return (*CLOUDEVENTS, CAUSE, TRACEPARENT, PRINCIPAL)
+        return (*CLOUDEVENTS, CAUSE, TRACEPARENT, PRINCIPAL, *mac)
     match topic.kind:
         case TopicKind.DEAD_LETTER:
             return DEAD_LETTER
         case TopicKind.TABLE:
-            return (CAUSE,)
+            return (CAUSE, *mac)
         case TopicKind.INTERNAL | TopicKind.COLLECTOR:
-            return (CAUSE, TRACEPARENT)
-    return ()
+            return (CAUSE, TRACEPARENT, *mac)
+    return mac
+
+
+def has_mac(topic: Topic) -> bool:
+    """Return whether the records that processors write there have a MAC, if there is a key.
+
+    Readers of inboxes and of dead letters have no key, and gateways write `rtes.raw` too.
+    """
+    written = (TopicKind.FACT, TopicKind.TABLE, TopicKind.INTERNAL, TopicKind.CHANGELOG)
+    return topic.kind in written or topic is LINEAGE_EDGES

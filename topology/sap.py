@@ -216,6 +216,7 @@ SAP_CACHE_TABLE = public_table(
     SAP_CACHE,
     copied_parts=2,
     written_once=2,
+    absent_if_refused=True,
     replicated_if="SAP_CACHE_COPY",
     limited_by="SAP_CACHE_COPY_BYTES",
 )
@@ -250,8 +251,8 @@ SAP_CACHE_STORES = Table(
     meaning="the cache version that holds each task's answer",
 )
 SAP_LEARNING_TABLE = public_table(SAP_LEARNING)
-SAP_HEURISTICS_TABLE = public_table(SAP_HEURISTICS, written_once=2)
-SAP_KNOWLEDGE_TABLE = public_table(SAP_KNOWLEDGE)
+SAP_HEURISTICS_TABLE = public_table(SAP_HEURISTICS, written_once=2, absent_if_refused=True)
+SAP_KNOWLEDGE_TABLE = public_table(SAP_KNOWLEDGE, absent_if_refused=True)
 SAP_LEARNING_HEADS = Table(
     "sap.learning-heads",
     "headrace.sap.SapLearningHead",

@@ -5,10 +5,12 @@
 //! member, a value of another type, bytes that are no encoding) is handed to them, so every error,
 //! its message, and every unusual value that they accept are theirs.  `Shape` tells which values
 //! plainly fit a model of pydantic; of all others the model itself finds what is wrong.
+//! `record_macs` computes the MACs of the records that a task writes.
 
 mod decode;
 mod encode;
 mod formats;
+mod mac;
 mod schema;
 mod shape;
 
@@ -114,6 +116,7 @@ fn has_rfc8785_numbers(value: &Bound<'_, PyAny>) -> bool {
 fn headrace_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(has_rfc8785_numbers, module)?)?;
+    module.add_function(wrap_pyfunction!(mac::record_macs, module)?)?;
     module.add_class::<Shape>()?;
     module.add_class::<Codec>()
 }

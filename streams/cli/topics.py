@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,6 +186,36 @@ def adopt(dry_run: bool, public_keys: tuple[Path, ...]) -> None:
     with common.connect(settings) as log:
         for adoption in adopt_topics(log, settings, keys_of(files), dry_run=dry_run):
             common.echo(common.json_line(adoption._asdict()))
+
+
+@command.command("sign")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def sign(as_json: bool) -> None:
+    """Sign the rows of all tasks with the first key of HEADRACE_MAC_KEY.
+
+    For a log that had no key, or another one: stop the workers, run `headrace verify`, then this.
+    The row of each key is written again with a MAC, unless it has one.  When it is killed, run it
+    again.  The last line is the setting with which facts from before count without a MAC.
+
+    \b
+    Example:
+      headrace topics sign
+    """
+    from schemas.formats import iso_ms
+    from streams.ops.sign_topics import sign_topics
+
+    settings = Settings.load()
+    with common.connect(settings) as log:
+        for task in sign_topics(log, settings):
+            row = task._asdict()
+            line = f"task {task.partition}: {task.signed} rows signed, {task.unchanged} had a MAC"
+            common.echo(common.json_line(row) if as_json else line)
+    since = iso_ms(time.time_ns() // 1_000_000)
+    common.echo(
+        common.json_line({"HEADRACE_MAC_SINCE": since})
+        if as_json
+        else f"HEADRACE_MAC_SINCE={since}"
+    )
 
 
 def _row(planned: PlannedTopic) -> dict[str, Any]:

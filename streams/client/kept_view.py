@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from streams.api.route import Call, Query
 from streams.engine.log import Log
+from streams.engine.mac_checks import MacChecks
 from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.errors import HeadraceError, StateLocked, UsageError
 from streams.routes.own_process import state_of_own_view
@@ -18,6 +19,7 @@ from streams.routes.table import MatchedRoute, NoRoute, check_after, find, match
 from streams.settings import Settings
 from streams.view_store.view import View
 from streams.views.positions import Position, ViewBehind
+from topology import topics
 
 T = TypeVar("T")
 CATCH_UP_S = 30.0
@@ -112,8 +114,9 @@ class KeptView:
                 )
             prefix, set_aside = self._settings.prefix, self._settings.view_set_aside
             limit_block_cache(self._settings.block_cache_mib << 20)
+            macs = MacChecks.of(self._settings, topics.ALL)
             view = resources.enter_context(
-                View(self._log, folder / "rows", prefix, set_aside=set_aside)
+                View(self._log, folder / "rows", prefix, set_aside=set_aside, macs=macs)
             )
             self._partitions = {t.name: t.partitions for t in self._log.topics().values()}
             self._resources = resources.pop_all()

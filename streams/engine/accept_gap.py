@@ -8,18 +8,16 @@ position backwards: records below it may be those that the task has decided.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from schemas import decode, encode
 from streams.engine.log import Log
+from streams.engine.operator_writes import restored_state, sign_as_task
+from streams.engine.positions import encode_position
 from streams.engine.records import Output, TopicPartition
 from streams.engine.rows import store_key
-from streams.engine.state import State
 from streams.engine.task import transactional_id
 from streams.errors import NotFound, UsageError
 from streams.settings.service import ServiceSettings
@@ -49,7 +47,7 @@ def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) 
     producer = log.producer(transactional_id(settings, partition))
     producer.open()
     try:
-        positions, known_ids = read_positions(log, settings, partition, [input_topic])
+        positions, known_ids, serials = read_positions(log, settings, partition, [input_topic])
         position = positions[input_topic.name]
         start = log.starts([tp])[tp]
         if not known_ids and start == 0:
@@ -74,16 +72,21 @@ def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) 
             )
         target = max(start, position or 0)
         gap = Gap(topic, partition, position, target)
-        rows = _gap_rows(gap, input_topic, known_ids, topic_id)
+        rows = _gap_rows(gap, input_topic, known_ids, topic_id, serials[input_topic.name])
         name = settings.prefix + CHANGELOG.name
-        producer.commit([Output(name, k, v, (), partition) for k, v in rows.items()])
+        outputs = [Output(name, k, v, (), partition) for k, v in rows.items()]
+        producer.commit(sign_as_task(log, settings, partition, outputs))
     finally:
         producer.close()
     return gap
 
 
 def _gap_rows(
-    gap: Gap, topic: Topic, known_ids: Mapping[str, str], topic_id: str
+    gap: Gap,
+    topic: Topic,
+    known_ids: Mapping[str, str],
+    topic_id: str,
+    serials: Mapping[int, int],
 ) -> dict[bytes, bytes]:
     """Return the rows of the new position, the input's id and the gap."""
     row = {
@@ -92,11 +95,10 @@ def _gap_rows(
         "topic_id": topic_id,
         "at": time.time_ns() // 1_000_000,
     }
-    position = {"next_offset": gap.to_offset}
     inputs = {"inputs": {**known_ids, topic.name: topic_id}}
     gap_key = store_key(ACCEPTED_GAPS.name, f"{topic_id}/{gap.to_offset}")
     return {
-        store_key(INPUT_POSITIONS.name, topic.name): encode(INPUT_POSITIONS.record, position),
+        store_key(INPUT_POSITIONS.name, topic.name): encode_position(gap.to_offset, serials),
         store_key(KNOWN_INPUTS.name, "inputs"): encode(KNOWN_INPUTS.record, inputs),
         gap_key: encode(ACCEPTED_GAPS.record, row),
     }
@@ -111,26 +113,34 @@ def _find_input(settings: ServiceSettings, topic: str) -> Topic:
     raise NotFound(f"no processor reads {topic}", advice=f"Inputs are: {names}.")
 
 
+class TaskPositions(NamedTuple):
+    """The positions of a task in its inputs, by the topic's name without prefix.
+
+    offsets: its position; None if no row holds it.  known_ids: the topics' ids.
+    serials: the last ones accepted below the position, by task.
+    """
+
+    offsets: dict[str, int | None]
+    known_ids: dict[str, str]
+    serials: dict[str, dict[int, int]]
+
+
 def read_positions(
     log: Log, settings: ServiceSettings, partition: int, topics: Sequence[Topic]
-) -> tuple[dict[str, int | None], dict[str, str]]:
-    """Return the task's position in each topic, and its known inputs, from its changelog.
-
-    Both are by the topic's name without prefix; a position that no row holds is None.
-    """
-    with TemporaryDirectory(prefix="headrace-") as directory:
-        state = State(Path(directory) / "state", log, settings.prefix, partition, ())
-        state.open(0, threading.Event())
-        try:
-            keys = [store_key(INPUT_POSITIONS.name, topic.name) for topic in topics]
-            *rows, inputs = state.get_many([*keys, store_key(KNOWN_INPUTS.name, "inputs")])
-        finally:
-            state.close()
-    return (
-        {topic.name: _next_offset(row) for topic, row in zip(topics, rows, strict=True)},
+) -> TaskPositions:
+    """Return the task's position in each topic, and its known inputs, from its changelog."""
+    with restored_state(log, settings, partition) as state:
+        keys = [store_key(INPUT_POSITIONS.name, topic.name) for topic in topics]
+        *rows, inputs = state.get_many([*keys, store_key(KNOWN_INPUTS.name, "inputs")])
+    positions = {
+        topic.name: None if row is None else decode(row, INPUT_POSITIONS.record).value
+        for topic, row in zip(topics, rows, strict=True)
+    }
+    return TaskPositions(
+        {name: None if row is None else row["next_offset"] for name, row in positions.items()},
         {} if inputs is None else decode(inputs, KNOWN_INPUTS.record).value["inputs"],
+        {
+            name: {each["task"]: each["serial"] for each in (row or {}).get("serials", ())}
+            for name, row in positions.items()
+        },
     )
-
-
-def _next_offset(row: bytes | None) -> int | None:
-    return None if row is None else decode(row, INPUT_POSITIONS.record).value["next_offset"]

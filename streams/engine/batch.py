@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from streams.engine.mac_checks import Serials
 from streams.engine.work import BatchOutput
 from topology.declarations import Topic
 
@@ -22,6 +23,7 @@ _COMMITS_TO_GROW = 16
 class Batch:
     """The output of one transaction.
 
+    serials: the last ones of each input that were accepted, if records have MACs.
     records: how many inputs or timers it decided; poison: how many of them raised.
     timers: whether it fired timers.  decided: inputs or timers decided, by processor.
     decide_s: how long that took.
@@ -29,6 +31,7 @@ class Batch:
 
     effects: BatchOutput = field(default_factory=BatchOutput)
     offsets: dict[Topic, int] = field(default_factory=dict)
+    serials: Serials = field(default_factory=dict)
     records: int = 0
     poison: int = 0
     timers: bool = False

@@ -20,16 +20,18 @@ from typing import Any
 
 import orjson
 
-from schemas import Undecodable, decode
+from streams.engine.copied_rows import decode_key, decode_row, fact_row, is_client_written
 from streams.engine.copy_limits import CopyLimit, LimitStatus
 from streams.engine.log import Log, Pace, Reader
+from streams.engine.mac_checks import MacChecks, Serials, dump_serials, load_serials
 from streams.engine.processor import AvroValue, Made
-from streams.engine.records import LogRecord, Record, TopicPartition, position
+from streams.engine.records import Record, TopicPartition
+from streams.engine.refusal_marks import RefusalMarks, accepted_records
 from streams.engine.refused_rows import count_refused, is_written_once, standing_rows
-from streams.engine.rows import row_of, store_key
+from streams.engine.rows import Bytes, store_key
 from streams.engine.stall import StallCheck
 from streams.engine.store import Store
-from streams.errors import BrokerUnavailable, InternalUnreadable, RestoreStalled, StoreFailed
+from streams.errors import BrokerUnavailable, RestoreStalled, StoreFailed
 from streams.settings.service import PREFIX, ServiceSettings
 from streams.telemetry.progress import reading
 from topology.declarations import ProcessorDeclaration, Table
@@ -64,7 +66,8 @@ def replicate(
     tables = replicated_tables(processors, settings.as_work())
     names = {table.limited_by for table in tables if table.limited_by is not None}
     limits = {name: getattr(settings, name.lower()) for name in sorted(names)}
-    return GlobalTables(path, source, settings.prefix, settings.partitions, tables, limits)
+    checks = MacChecks.of(settings, [table.topic for table in tables if table.topic])
+    return GlobalTables(path, source, settings.prefix, settings.partitions, tables, limits, checks)
 
 
 class GlobalTables:
@@ -82,6 +85,7 @@ class GlobalTables:
         partitions: int,
         tables: Iterable[Table],
         limits: Mapping[str, int] | None = None,
+        checks: MacChecks | None = None,
     ) -> None:
         self._path = path
         self._log = source
@@ -90,6 +94,8 @@ class GlobalTables:
         self._tables = {prefix + t.topic.name: t for t in tables if t.topic}
         self._by_name = {table.name.encode(): table for table in tables}
         self._tps = [TopicPartition(n, p) for n in self._tables for p in range(partitions)]
+        self._checks, self._marks = checks, RefusalMarks(tables)
+        self._serials: Serials = {}
         self._reader: Reader | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -117,11 +123,13 @@ class GlobalTables:
             self._warn_rebuild(exc)
             self._discard()
             self._store, self._positions = Store(self._path), dict(self._log.starts(self._tps))
+            self._serials = {}
             self._catch_up()
         self._measure()
 
     def _catch_up(self) -> None:
         ends = self._log.ends(self._tps)
+        self._marks.open(self._store)
         self._reader = self._log.reader(self._positions, Pace.LIVE)
         self._load_limits()
         for name in self._changed_keys:
@@ -134,6 +142,7 @@ class GlobalTables:
                 self.poll(_POLL_S)
                 stall.check(self._reader.position)
                 report(self._reader.position)
+        self._marks.end_restore()
 
     def _load_limits(self) -> None:
         for limit in self._limits:
@@ -151,7 +160,8 @@ class GlobalTables:
         Store.destroy(self._path)
 
     def _identity(self) -> dict[str, str]:
-        return {"": self._log.cluster_id(), **self._log.topic_ids(self._tables)}
+        identity = {"": self._log.cluster_id(), **self._log.topic_ids(self._tables)}
+        return identity if self._checks is None else {**identity, "macs": str(self._checks.since)}
 
     def _open_store(self, identity: dict[str, str]) -> tuple[Store, dict[TopicPartition, int]]:
         starts = self._log.starts(self._tps)
@@ -167,6 +177,7 @@ class GlobalTables:
                     tp: meta["positions"][f"{tp.topic}/{tp.partition}"] for tp in self._tps
                 }
                 if all(starts[tp] <= positions[tp] for tp in self._tps):
+                    self._serials = load_serials(meta.get("serials", {}))
                     return store, positions
             store.close()
         Store.destroy(self._path)
@@ -216,24 +227,43 @@ class GlobalTables:
                 self._measure()
 
     def _apply(self, records: Sequence[Record], positions: dict[TopicPartition, int]) -> None:
+        serials = {tp: dict(last) for tp, last in self._serials.items()}
+        accepted, refused = accepted_records(self._checks, records, serials)
         keyed: list[tuple[bytes, Record]] = []
-        for record in records:
-            table, key = self._tables[record.topic], _decode_key(record.key)
+        for record in accepted:
+            table, key = self._tables[record.topic], decode_key(record.key)
             if table.fact_key_of is not None:
-                key, record = _fact_row(table, record)
-            if key is None or (_is_client_written(table) and self._is_on_wrong_partition(record)):
+                key, record = fact_row(table, record)
+            if key is None or (is_client_written(table) and self._is_on_wrong_partition(record)):
                 continue
             if table.copied_parts is None or len(split(key)) == table.copied_parts:
                 keyed.append((store_key(table.name, key), record))
                 if table.caught_up:
                     self._changed_keys[table.name][key] = None
-        rows, refused = standing_rows(keyed, self._is_written_once, self._store.get_many)
-        count_refused(refused)
+        rows, later = standing_rows(keyed, self._is_written_once, self._store.get_many)
+        count_refused(later)
+        marks: Bytes = {}
+        if refused:
+            marks = self._marks.made(rows, self._keyed_rows(refused), self._store.get_many)
         for limit in self._limits:
             rows.update(limit.apply(rows, self._store))
+        if self._marks.any:
+            rows = self._marks.cleared(rows) | marks
         offsets = {f"{tp.topic}/{tp.partition}": n for tp, n in positions.items()}
-        meta = {"identity": self._current_identity, "positions": offsets}
+        meta: dict[str, Any] = {"identity": self._current_identity, "positions": offsets}
+        if serials:
+            meta["serials"] = dump_serials(serials)
         self._store.write({**rows, _META: orjson.dumps(meta)})
+        self._serials = serials
+
+    def _keyed_rows(self, records: Sequence[Record]) -> list[tuple[bytes, Record]]:
+        """Return refused rows of tables with the keys that they would have."""
+        return [
+            (store_key(table.name, key), record)
+            for record in records
+            if (table := self._tables[record.topic]).fact_key_of is None
+            and (key := decode_key(record.key)) is not None
+        ]
 
     def _is_written_once(self, key: bytes) -> bool:
         name, _, row_key = key.partition(b"\0")
@@ -249,7 +279,7 @@ class GlobalTables:
         Raises BrokerUnavailable when that takes too long, StoreFailed when rows cannot be written.
         """
         tps = [tp for tp in self._tps if self._tables[tp.topic] in tables]
-        internal = [tp for tp in tps if not _is_client_written(self._tables[tp.topic])]
+        internal = [tp for tp in tps if not is_client_written(self._tables[tp.topic])]
         external = [tp for tp in tps if tp not in internal]
         ends = self._log.ends(external) if external else {}
         written = self._log.high_watermarks(internal) if internal else {}
@@ -274,8 +304,11 @@ class GlobalTables:
             return self._progress.wait_for(lambda: read() or self._stopping.is_set(), timeout_s)
 
     def get(self, table: Table, key: str) -> AvroValue | None:
-        """Return the row as far as read, or None.  Raises InternalUnreadable."""
-        return _decode_row(table, key, self._store.get(store_key(table.name, key)))
+        """Return the row as far as read, or None.  Raises InternalUnreadable, RowRefused."""
+        row_key = store_key(table.name, key)
+        if self._marks.any:
+            self._marks.check([row_key], self._store.get_many)
+        return decode_row(table, key, self._store.get(row_key))
 
     def index(self, table: Table, make: Callable[[], Made]) -> Made:
         """Return an index of a `fresh` table, updated as far as the table is read.
@@ -288,7 +321,7 @@ class GlobalTables:
             keys, self._changed_keys[table.name] = self._changed_keys[table.name], {}
             raw_rows = self._store.get_many([store_key(table.name, key) for key in keys])
         for key, raw in zip(keys, raw_rows, strict=True):
-            index.update(key, _decode_row(table, key, raw))
+            index.update(key, decode_row(table, key, raw))
         return index
 
     def index_positions(self, table: Table) -> list[int]:
@@ -314,49 +347,6 @@ class GlobalTables:
         self._reader.close()
         self._reader = None
         self._store.close()
-
-
-def _is_client_written(table: Table) -> bool:
-    """Check whether clients, not processors, write the table's rows."""
-    return table.topic is not None and table.topic.keeps_latest
-
-
-def _decode_key(key: bytes | None) -> str | None:
-    """Return the key as text, None if it is not UTF-8; clients may have written it."""
-    try:
-        return (key or b"").decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _fact_row(table: Table, fact: Record) -> tuple[str | None, Record]:
-    """Return the key of a fact's row, None if it is none, and the fact with the row's bytes.
-
-    A row begins with the fact's position.
-    """
-    assert table.fact_key_of is not None
-    try:
-        key = table.fact_key_of(decode(fact.value, table.record).value)
-    except Undecodable:
-        return None, fact
-    row = b"%s\0%s" % (position(fact).encode(), fact.value or b"")
-    return key, LogRecord(fact.topic, fact.partition, fact.offset, fact.timestamp, fact.key, row)
-
-
-def _decode_row(table: Table, key: str, raw: bytes | None) -> AvroValue | None:
-    """Decode a row; return None for a missing one, or one that a client wrote and nobody can read.
-
-    Raises InternalUnreadable.
-    """
-    if raw is not None and table.fact_key_of is not None:
-        place, _, fact = raw.partition(b"\0")
-        return {**row_of(table, key, fact), "position": place.decode()}
-    try:
-        return None if raw is None else row_of(table, key, raw)
-    except InternalUnreadable:
-        if _is_client_written(table):
-            return None
-        raise
 
 
 class GlobalTableView:

@@ -23,7 +23,7 @@ MASKED = declared.MASKED.name
 OVERSIZE = declared.OVERSIZE.name
 DLT = "kafka_dlt-"
 """The prefix of Spring's dead-letter header names."""
-_SERVICE_ONLY = frozenset({CAUSE, MASKED, OVERSIZE})
+_SERVICE_ONLY = frozenset({CAUSE, MASKED, OVERSIZE, declared.MAC.name})
 _TRACEPARENT_BYTES = 128
 """W3C's has 55; a longer one is invalid, and must not make a record exceed its topic's limit."""
 _HEX = frozenset("0123456789abcdef")

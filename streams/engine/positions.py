@@ -9,9 +9,11 @@ one that was recreated, stops the task: no record is ever read twice or skipped 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from schemas import encode
 from streams.engine.log import Log
+from streams.engine.mac_checks import Serials
 from streams.engine.records import Output, TopicPartition
 from streams.engine.rows import Bytes, GetMany, row_of, store_key
 from streams.errors import InputTruncated, PositionsLost
@@ -21,8 +23,17 @@ from topology.declarations import Topic
 _KNOWN_KEY = "inputs"
 
 
+def encode_position(next_offset: int, serials: Mapping[int, int]) -> bytes:
+    """Return the row of a position.  serials: of each task, the last one accepted below it."""
+    pairs = [{"task": task, "serial": serial} for task, serial in sorted(serials.items())]
+    return encode(INPUT_POSITIONS.record, {"next_offset": next_offset, "serials": pairs})
+
+
 class Positions:
-    """The next offset of every input of one task, by topic."""
+    """The next offset of every input of one task, by topic.
+
+    serials: the last ones accepted below these offsets, of inputs whose records have MACs.
+    """
 
     def __init__(self, prefix: str, partition: int, inputs: list[Topic]) -> None:
         self._prefix = prefix
@@ -32,6 +43,7 @@ class Positions:
         self._known_ids: dict[str, str] = {}
         self._unsaved = True
         self.next: dict[Topic, int] = {}
+        self.serials: Serials = {}
 
     def tp(self, topic: Topic) -> TopicPartition:
         return TopicPartition(self._prefix + topic.name, self._partition)
@@ -85,7 +97,11 @@ class Positions:
                 f" else {self._gap_advice(topic)}"
             )
         else:
-            offset: int = row_of(INPUT_POSITIONS, topic.name, raw)["next_offset"]
+            row = row_of(INPUT_POSITIONS, topic.name, raw)
+            if row["serials"]:
+                last = {each["task"]: each["serial"] for each in row["serials"]}
+                self.serials[self.tp(topic)] = last
+            offset: int = row["next_offset"]
             return offset
         raise PositionsLost(
             f"task {self._partition} cannot go on reading {self._prefix}{topic.name}: {why}",
@@ -96,12 +112,20 @@ class Positions:
         command = f"headrace topics accept-gap {self._prefix}{topic.name} {self._partition}"
         return f"`{command}` makes the task go on from the earliest undecided record."
 
-    def advance(self, offsets: Mapping[Topic, int], rows: Bytes, outputs: list[Output]) -> None:
+    def advance(
+        self,
+        offsets: Mapping[Topic, int],
+        rows: Bytes,
+        outputs: list[Output],
+        serials: Mapping[TopicPartition, dict[int, int]] = MappingProxyType({}),
+    ) -> None:
         """Update the positions, and add their rows to a cycle."""
         self.next.update(offsets)
+        for tp, tasks in serials.items():
+            self.serials[tp] = {**self.serials.get(tp, {}), **tasks}
         updates = self.next if self._unsaved else offsets
         for topic, offset in updates.items():
-            value = encode(INPUT_POSITIONS.record, {"next_offset": offset})
+            value = encode_position(offset, self.serials.get(self.tp(topic), {}))
             self._put(store_key(INPUT_POSITIONS.name, topic.name), value, rows, outputs)
         if self._unsaved:
             value = encode(KNOWN_INPUTS.record, {"inputs": self._known_ids})

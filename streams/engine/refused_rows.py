@@ -29,15 +29,27 @@ WRITTEN_ONCE = "written_once"
 """The reason why a later record of a key is refused."""
 _WARN_EVERY_S = 60.0
 
+ROW_REFUSED = "row_refused"
+"""The code of dead letters of records and timers that need a row which is refused."""
+
 REFUSED = MetricDeclaration(
     "headrace_rows_refused_total",
     "counter",
-    "Rows of tables that are not used, by reason: `written_once`, a later record of a key that is"
-    " written once; others, a cached version that does not count. Counted again when they are read"
-    " again.",
+    "Rows and facts that are not used, by reason: `written_once`, a later record of a key that is"
+    " written once; `mac_…` and `key_partition`, a record that no processor has written there;"
+    " others, a cached version that does not count. Counted again when they are read again.",
     ("topic", "reason"),
     True,
 )
+
+
+class RowRefused(Exception):
+    """An error for a row of which only refused records are left.  place: position of the last."""
+
+    def __init__(self, store_key: bytes, place: str) -> None:
+        table, _, key = store_key.decode(errors="replace").partition("\0")
+        super().__init__(f"the row {key} of {table} is refused, see {place}")
+        self.place = place
 
 
 class RefusedRows:

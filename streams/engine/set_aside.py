@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from schemas import Undecodable, decode, encode
 from streams.engine.log import Log
+from streams.engine.mac_checks import MacChecks, Serials
+from streams.engine.operator_writes import sign_as_task
 from streams.engine.records import Output, Record, TopicPartition, position
 from streams.engine.rows import store_key
 from streams.engine.task import transactional_id
@@ -54,7 +56,7 @@ def set_aside(
     if record is None:
         raise NotFound(f"no record is at {topic}/{partition}/{offset}")
     _require_unreadable(record, row_tables, source)
-    before = _value_before(log, record) if row_tables else None
+    before = _value_before(log, settings, record) if row_tables else None
     outputs = [_note(log, settings, record)]
     if row_tables:
         value = None if before is None else before.value
@@ -62,7 +64,7 @@ def set_aside(
     producer = log.producer(transactional_id(settings, partition))
     producer.open()
     try:
-        producer.commit(outputs)
+        producer.commit(sign_as_task(log, settings, partition, outputs))
     finally:
         producer.close()
     restored_offset = None if before is None else before.offset
@@ -106,10 +108,18 @@ def _require_unreadable(
     )
 
 
-def _value_before(log: Log, record: Record) -> Record | None:
-    """Return the last record before this one with its key.  Raises UsageError if one follows."""
+def _value_before(log: Log, settings: ServiceSettings, record: Record) -> Record | None:
+    """Return the last record before this one with its key.  Raises UsageError if one follows.
+
+    With a key for MACs only records that a task has written count.
+    """
+    tables = [*(table for each in processors.ALL for table in each.tables), *ENGINE_TABLES]
+    checks = MacChecks.of(settings, {table.topic or CHANGELOG for table in tables})
+    serials: Serials = {}
     before = None
     for each in records(log, [TopicPartition(record.topic, record.partition)]):
+        if checks is not None and checks.reasons([each], serials) != [None]:
+            continue
         if each.key == record.key and each.offset > record.offset:
             raise UsageError(
                 f"{position(record)} is not in force: {position(each)} has replaced it",

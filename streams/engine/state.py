@@ -18,14 +18,21 @@ import orjson
 
 from schemas import Undecodable, decode
 from streams.engine.log import Log, Reader
+from streams.engine.mac_checks import MacChecks, Serials
 from streams.engine.processor import Timer
 from streams.engine.records import Record, TopicPartition
-from streams.engine.refused_rows import count_refused, is_written_once, standing_rows
+from streams.engine.refusal_marks import RefusalMarks, accepted_records
+from streams.engine.refused_rows import (
+    RowRefused,
+    count_refused,
+    is_written_once,
+    standing_rows,
+)
 from streams.engine.rows import Bytes
 from streams.engine.stall import StallCheck
 from streams.engine.store import Store
 from streams.engine.work import due_ms, timer_of
-from streams.errors import InternalUnreadable, StoreFailed
+from streams.errors import InternalUnreadable, PositionsRefused, StoreFailed
 from streams.log.reading import records
 from streams.telemetry.progress import reading
 from topology.core import ACCEPTED_GAPS, CHANGELOG, TIMERS
@@ -45,7 +52,13 @@ class State:
     """The rows and timers of one task."""
 
     def __init__(
-        self, path: Path, source: Log, prefix: str, partition: int, tables: Iterable[Table]
+        self,
+        path: Path,
+        source: Log,
+        prefix: str,
+        partition: int,
+        tables: Iterable[Table],
+        checks: MacChecks | None = None,
     ) -> None:
         tables = tuple(tables)
         self._path = path
@@ -55,6 +68,8 @@ class State:
         }
         self._row_prefix[prefix + CHANGELOG.name] = b""
         self._written_once = {t.name.encode(): t for t in tables if t.written_once is not None}
+        self._checks, self._marks = checks, RefusalMarks(tables)
+        self._serials: Serials = {}
         self._partition = partition
         self._tps = [TopicPartition(name, partition) for name in self._row_prefix]
         self._ids: dict[str, str] = {}
@@ -73,9 +88,11 @@ class State:
     def open(self, now_ms: int, stopping: threading.Event | None = None) -> int:
         """Open or rebuild the store, then apply the changelog to its end; return the count read."""
         self._cluster = self._log.cluster_id()
+        self._serials = {}
         self._ids = self._log.topic_ids({tp.topic for tp in self._tps})
         ends = self._log.ends(self._tps)
         self._opened = self._open_store(ends, now_ms)
+        self._marks.open(self._opened)
         read = self._restore(ends, stopping, now_ms)
         self._find_due()
         return read
@@ -112,6 +129,8 @@ class State:
             return f"row format {meta['format']}, this version writes {ROW_FORMAT}"
         if meta["cluster"] != self._cluster:
             return "it belongs to another Kafka cluster"
+        if self._checks is not None and not meta.get("macs"):
+            return "its rows were read without a key for MACs"
         positions: dict[str, int] = meta["positions"]
         starts = self._log_starts()
         for tp in self._tps:
@@ -125,6 +144,10 @@ class State:
             elif positions[name] < ends[tp] and not _keeps_tombstones(meta["at_end"], now_ms):
                 return f"{name} may have dropped tombstones that were never read"
         self.positions = positions
+        self._serials = {
+            TopicPartition(name, self._partition): {self._partition: serial}
+            for name, serial in meta.get("serials", {}).items()
+        }
         self._at_end = meta["at_end"]
         return None
 
@@ -152,6 +175,7 @@ class State:
                     self._apply_records(records, reader, lagging)
                     lagging = {tp for tp in lagging if reader.position(tp) < ends[tp]}
                     report(reader.position)
+        self._marks.end_restore()
         if not lagging:
             self._at_end = now_ms
             self._write({})
@@ -160,27 +184,40 @@ class State:
     def _apply_records(
         self, records: Sequence[Record], reader: Reader, tps: set[TopicPartition]
     ) -> None:
-        keyed = [
+        accepted, refused = accepted_records(self._checks, records, self._serials)
+        stored = self._store.get_many
+        rows, later = standing_rows(self._keyed(accepted), self._is_written_once, stored)
+        count_refused(later)
+        if refused:
+            rows |= self._marks.made(rows, self._keyed(refused), stored)
+        for tp in tps:
+            self.positions[tp.topic] = reader.position(tp)
+        self._write(rows)
+
+    def _keyed(self, records: Sequence[Record]) -> list[tuple[bytes, Record]]:
+        return [
             (self._row_prefix[record.topic] + record.key, record)
             for record in records
             if record.key is not None
         ]
-        rows, refused = standing_rows(keyed, self._is_written_once, self._store.get_many)
-        count_refused(refused)
-        for tp in tps:
-            self.positions[tp.topic] = reader.position(tp)
-        self._write(rows)
 
     def _is_written_once(self, key: bytes) -> bool:
         name, _, row_key = key.partition(b"\0")
         table = self._written_once.get(name)
         return table is not None and is_written_once(table, row_key)
 
-    def apply(self, rows: Bytes, ends: Mapping[TopicPartition, int], now_ms: int) -> None:
-        """Store the rows of a committed transaction with their changelog positions."""
+    def apply(
+        self, rows: Bytes, ends: Mapping[TopicPartition, int], now_ms: int, serial: int = 0
+    ) -> None:
+        """Store the rows of a committed transaction with their changelog positions.
+
+        serial: that of its last record; 0 without MACs.
+        """
         for tp, end in ends.items():
             if tp.topic in self.positions:
                 self.positions[tp.topic] = end
+                if serial:
+                    self._serials[tp] = {self._partition: serial}
         self._at_end = now_ms
         self._write(rows)
         timers = [key for key in rows if key.startswith(_TIMERS)]
@@ -197,10 +234,26 @@ class State:
             "positions": self.positions,
             "at_end": self._at_end,
         }
+        if self._checks is not None:
+            meta["macs"] = True
+            serials = {tp.topic: last[self._partition] for tp, last in self._serials.items()}
+            meta["serials"] = serials
+        if self._marks.any:
+            rows = self._marks.cleared(rows)
         self._store.write({**rows, _META: orjson.dumps(meta)})
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return rows.  Raises RowRefused for one of which only refused records are left."""
+        if self._marks.any:
+            self._marks.check(keys, self._store.get_many)
         return self._store.get_many(keys)
+
+    def get_positions(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return rows without which the task cannot open.  Raises PositionsRefused."""
+        try:
+            return self.get_many(keys)
+        except RowRefused as exc:
+            raise PositionsRefused(f"task {self._partition}: {exc}") from exc
 
     def scan(self, table: str) -> Iterable[tuple[bytes, bytes]]:
         """Return the rows of one table, with keys that lack its name."""

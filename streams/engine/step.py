@@ -15,9 +15,11 @@ from collections.abc import Callable, Sequence
 from schemas import Decoded, Undecodable, decode_many, encode
 from streams.engine.dead_letters import describe_failure, make_dead_letter
 from streams.engine.headers import trace_context
+from streams.engine.mac_checks import Judgement
 from streams.engine.principals import SERVICE, Senders
 from streams.engine.processor import Message, Processor, Timer, TooLarge
 from streams.engine.records import Output, Record, position
+from streams.engine.refused_rows import ROW_REFUSED, RowRefused
 from streams.engine.rows import GetMany, layered, store_key
 from streams.engine.work import (
     DECIDE_FAILED,
@@ -43,6 +45,10 @@ TIMER_FAILED = "timer_failed"
 _NULL_VALUE = Decoded({}, b"", 0, False)
 
 
+class _Refused(Undecodable):
+    """An input that no processor has written there; it is never decoded."""
+
+
 class Step:
     """One processor and the records it takes in one cycle.
 
@@ -58,10 +64,20 @@ class Step:
         self._senders = Senders(context.principals)
         self._read = layered([self.effects.rows], read)
 
-    def records(self, taken: Sequence[InputRecord]) -> list[InputRecord]:
-        """Decide the records in order; return those left over when the effects grow too large."""
+    def records(
+        self, taken: Sequence[InputRecord], judgements: Sequence[Judgement] = ()
+    ) -> list[InputRecord]:
+        """Decide the records in order; return those left over when the effects grow too large.
+
+        judgements: on the MACs of these records, if they are checked.
+        """
         self._senders.read([record for _, record in taken])
-        undecided = self._decide(self._decode(taken))
+        items = self._decode(taken)
+        for index, (reason, _) in enumerate(judgements):
+            if reason is not None:
+                topic, record, _ = items[index]
+                items[index] = topic, record, _Refused(reason, "no processor has written it here")
+        undecided = self._decide(items)
         return [item[:2] for item in undecided]
 
     def timers(self, due: Sequence[Timer], now_ms: int) -> None:
@@ -105,7 +121,7 @@ class Step:
             self._handle_failure(messages[0], failure)
         for topic, record, result in items:
             if isinstance(result, Undecodable):
-                if topic.internal:
+                if topic.internal and not isinstance(result, _Refused):
                     self._report_internal(topic, record, result)
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
@@ -134,6 +150,9 @@ class Step:
             if second_failure is None:
                 return
             failure = second_failure
+        if isinstance(failure, RowRefused):
+            self._dead_letter(message.topic, message.record, ROW_REFUSED, str(failure))
+            return
         at, processor = position(message.record), self._processor.declaration.name
         trace = trace_context(message.record)
         extra = fields(position=at, processor=processor, code=DECIDE_FAILED, **trace)
@@ -142,15 +161,18 @@ class Step:
         self._dead_letter(message.topic, message.record, DECIDE_FAILED, describe_failure(failure))
 
     def _dead_letter_timer(self, timer: Timer, exc: Exception) -> None:
-        log.error("timer %s of %s raises: %s", timer.kind, timer.key, describe_failure(exc))
-        self.poison += 1
+        is_refused = isinstance(exc, RowRefused)
+        code = ROW_REFUSED if is_refused else TIMER_FAILED
+        failure = str(exc) if is_refused else describe_failure(exc)
+        log.error("timer %s of %s raises: %s", timer.kind, timer.key, failure)
+        self.poison += not is_refused
         source = self._processor.declaration.inputs[0]
         topic = dead_letters_of(source)
         heads = [
-            ("kafka_dlt-exception-fqcn", TIMER_FAILED.encode()),
-            ("kafka_dlt-exception-message", describe_failure(exc).encode()),
+            ("kafka_dlt-exception-fqcn", code.encode()),
+            ("kafka_dlt-exception-message", failure.encode()),
         ]
-        self.effects.letters[source.name, TIMER_FAILED] += 1
+        self.effects.letters[source.name, code] += 1
         key = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}".encode()
         row = encode(TIMERS.record, {"data": dict(timer.data)})
         self.effects.outputs.append(Output(self._context.prefix + topic.name, key, row, heads, 0))

@@ -36,6 +36,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, layered
 from streams.engine.state import State
 from streams.engine.step import Step
+from streams.engine.task_macs import TaskMacs
 from streams.engine.work import Context, refuse_unknown
 from streams.registry.ids import RegistryIds
 from streams.settings.service import ServiceSettings
@@ -88,13 +89,13 @@ class Task:
         self.ids = ids
         self._metrics = metrics
         self.stopping = threading.Event()
-        self._log = source
-        self._settings = settings
+        self._log, self._settings = source, settings
         self._clock, self._on_append_time = clock, on_append_time
         self._processors = sorted(processors, key=_share_order)
         prefix = settings.prefix
         inputs = [t for p in processors for t in p.declaration.inputs]
         tables = [t for p in processors for t in p.declaration.tables]
+        self._macs = TaskMacs(settings, partition, [p.declaration for p in processors])
         self._context = Context(
             partition,
             settings.partitions,
@@ -105,7 +106,8 @@ class Task:
             traces_deliveries,
         )
         self._positions = Positions(prefix, partition, inputs)
-        self._state = State(directory / str(partition), source, prefix, partition, tables)
+        path = directory / str(partition)
+        self._state = State(path, source, prefix, partition, tables, self._macs.checks)
         self.tps = {self._positions.tp(t): t for t in inputs}
         self._producer = source.producer(transactional_id(settings, partition))
         self._buffers: dict[Topic, merge.Buffer] = {}
@@ -119,10 +121,8 @@ class Task:
         self._poison = PoisonLimit(partition)
         self._skew_warned_ms = 0
         self.batch_limit = BatchLimit()
-        self.restored = 0
-        self.restore_s = 0.0
-        self._store_bytes = 0
-        self._measured_at = 0.0
+        self.restored, self.restore_s = 0, 0.0
+        self._store_bytes, self._measured_at = 0, 0.0
 
     def open(self) -> None:
         """Fence, restore, load positions, read the ends.  Raises PositionsLost and others."""
@@ -135,7 +135,9 @@ class Task:
         if self.stopping.is_set():
             return
         with self._state.locating():
-            self._positions.load(self._log, self._state.get_many, self._state.empty())
+            read, is_empty = self._state.get_positions, self._state.empty()
+            self._macs.open(read, is_empty)
+            self._positions.load(self._log, read, is_empty)
         self._decided = dict(self._positions.next)
         ends = self._log.ends(list(self.tps))
         self._buffers = {t: merge.Buffer(t, known=ends[tp]) for tp, t in self.tps.items()}
@@ -241,11 +243,13 @@ class Task:
         cycle, start = Batch(), time.perf_counter()
         for processor, taken in work:
             step = self._step(processor, cycle)
+            judgements = self._macs.judge(taken, self._positions.serials)
             with self._state.locating():
-                undecided = step.records(taken)
+                undecided = step.records(taken, judgements)
             for topic, record in reversed(undecided):
                 self._buffers[topic].put_back(record)
             decided = taken[: len(taken) - len(undecided)]
+            self._macs.note_decided(decided, judgements, cycle.serials)
             cycle.effects.add(step.effects)
             cycle.records += len(decided)
             cycle.decided[processor.declaration.name] += len(decided)
@@ -326,15 +330,17 @@ class Task:
         """
         # Only now, because a cycle may be dropped before.
         self._poison.count(self._clock(), cycle.records, cycle.poison)
-        self._positions.advance(cycle.offsets, cycle.effects.rows, cycle.effects.outputs)
+        rows, outputs = cycle.effects.rows, cycle.effects.outputs
+        self._positions.advance(cycle.offsets, rows, outputs, cycle.serials)
+        self._macs.add_opening(rows, outputs)
         self._pending = cycle.effects.rows
 
     def commit(self, cycle: Batch) -> None:
         """Commit one transaction, then store its rows.  Blocks; raises Fenced, CommitFailed."""
         start = time.perf_counter()
-        ends = self._producer.commit(cycle.effects.outputs)
+        ends = self._producer.commit(self._macs.sign(cycle.effects.outputs))
         own_ends = {tp: end for tp, end in ends.items() if tp.partition == self.partition}
-        self._state.apply(cycle.effects.rows, own_ends, self._clock())
+        self._state.apply(cycle.effects.rows, own_ends, self._clock(), self._macs.last_serial)
         if self._metrics is not None:
             self._metrics.committed(cycle, time.perf_counter() - start)
         if time.monotonic() - self._measured_at > _SIZE_S:

@@ -22,6 +22,9 @@ from streams.errors import (
     CommitFailed,
     Fenced,
     HeadraceError,
+    MacKeyMissing,
+    MacMissing,
+    PositionsRefused,
     RestoreStalled,
     StoreFailed,
 )
@@ -32,6 +35,9 @@ log = logging.getLogger(__name__)
 Confirm = Callable[[], Awaitable[bool]]
 _REOPENABLE = (Fenced, CommitFailed, BrokerUnavailable, RestoreStalled, StoreFailed)
 """Errors that opening again can cure.  All others stop the worker."""
+_KEPT_CLOSED = (MacMissing, MacKeyMissing, PositionsRefused)
+"""Errors of forged rows and of missing keys: the worker keeps its other tasks, and tries again."""
+_LONGEST_PAUSE_CLOSED_S = 30.0
 _MAX_FAILURES = 20
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 5.0
@@ -129,7 +135,7 @@ class TaskSet:
             commits = runner.commits
             try:
                 await self._run(number, runner, seek)
-            except _REOPENABLE as exc:
+            except (*_REOPENABLE, *_KEPT_CLOSED) as exc:
                 extra = fields(task=number, code=exc.code)
                 log.warning("task %d is closed and opens again: %s", number, exc, extra=extra)
                 if self.on_reopen is not None:
@@ -138,8 +144,9 @@ class TaskSet:
                     failures, pause = 0, _FIRST_PAUSE_S
                 if runner.failed_commit:
                     runner.task.batch_limit.shrink()
+                is_kept_closed = isinstance(exc, _KEPT_CLOSED)
                 is_away = isinstance(exc, BrokerUnavailable) and not isinstance(exc, BrokerRefuses)
-                failures += not is_away
+                failures += not (is_away or is_kept_closed)
                 if failures > _MAX_FAILURES:
                     raise
             else:
@@ -147,7 +154,8 @@ class TaskSet:
             self.runners.pop(number, None)
             await self._close(runner)
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
+            longest = _LONGEST_PAUSE_CLOSED_S if is_kept_closed else _LONGEST_PAUSE_S
+            pause = min(2 * pause, longest)
             while not await confirm():
                 await asyncio.sleep(_FIRST_PAUSE_S)
 

@@ -15,6 +15,7 @@ from streams.engine.global_tables import GlobalTables, GlobalTableView
 from streams.engine.principals import Principals, Senders
 from streams.engine.processor import AvroValue, Processor, ProcessorContext, Timer, TooLarge
 from streams.engine.records import Headers, Output, Record, position
+from streams.engine.refused_rows import ROW_REFUSED, RowRefused
 from streams.engine.rows import Bytes, Cause, GetMany, TableRows, store_key
 from streams.engine.trace_context import delivery_traceparent
 from streams.errors import HeadraceError, InternalUnreadable
@@ -138,7 +139,7 @@ class StepContext:
         self._sends: list[_Send] = []
         self._sent_bytes = 0
         self._parent: StepContext | None = None
-        self._dead_letters: list[tuple[Topic, Output]] = []
+        self._dead_letters: list[tuple[Topic, str, Output]] = []
 
     @property
     def cause(self) -> str:
@@ -185,10 +186,11 @@ class StepContext:
         extra = fields(position=source, processor=processor, code=DECIDE_FAILED, **trace)
         log.error("poison at %s: %s", source, describe_failure(failure), extra=extra)
         content, prefix = (record.key, record.value), self._context.prefix
-        dead_letter = make_dead_letter(
-            prefix, topic, record, content, DECIDE_FAILED, describe_failure(failure)
-        )
-        self._dead_letters.append((topic, dead_letter))
+        is_refused = isinstance(failure, RowRefused)
+        code = ROW_REFUSED if is_refused else DECIDE_FAILED
+        message = str(failure) if is_refused else describe_failure(failure)
+        dead_letter = make_dead_letter(prefix, topic, record, content, code, message)
+        self._dead_letters.append((topic, code, dead_letter))
 
     def global_table(self, table: Table) -> GlobalTableView:
         copies = self._context.copies
@@ -224,9 +226,10 @@ class StepContext:
         """
         by_topic: dict[str, list[Output]] = {}
         effects = BatchOutput(
-            outputs=[output for _, output in self._dead_letters], poison=len(self._dead_letters)
+            outputs=[output for *_, output in self._dead_letters],
+            poison=sum(code == DECIDE_FAILED for _, code, _ in self._dead_letters),
         )
-        effects.letters.update((topic.name, DECIDE_FAILED) for topic, _ in self._dead_letters)
+        effects.letters.update((topic.name, code) for topic, code, _ in self._dead_letters)
         for topic, sends in self._sends_by_topic().items():
             by_topic[topic.name] = self._outputs(topic, sends)
             if topic.kind is TopicKind.FACT:

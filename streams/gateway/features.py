@@ -36,6 +36,11 @@ FEATURES: tuple[Feature, ...] = (
         "a browser's console at `/console/`, and sessions",
         lambda settings: settings.console == "on",
     ),
+    Feature(
+        "mac",
+        "records that no processor has written are not used",
+        lambda settings: settings.mac_key is not None,
+    ),
     Feature("mcp", "the Model Context Protocol at `/mcp`", lambda settings: settings.mcp),
     Feature("otlp", "spans of OpenTelemetry at `/v1/traces`"),
     Feature(

@@ -21,6 +21,7 @@ from schemas import encode
 from streams.engine.accept_gap import read_positions
 from streams.engine.headers import CAUSE, iso
 from streams.engine.log import Log, Producer
+from streams.engine.operator_writes import sign_as_task
 from streams.engine.records import Output, Record, TopicPartition, header, position
 from streams.engine.rows import store_key
 from streams.engine.store import Store
@@ -87,7 +88,7 @@ def adopt(
         _verify_checkpoints(log, settings, keys)
         counts = _compare_causes(log, settings, positions)
         for task in tasks:
-            _commit_ids(settings, task)
+            _commit_ids(log, settings, task)
     return [Adoption(*tp, offset, counts[tp]) for tp, offset in positions.items()]
 
 
@@ -107,7 +108,7 @@ def _open_task(
 
 def _read_task(log: Log, settings: ServiceSettings, partition: int) -> _Task | None:
     inputs = list(dict.fromkeys(t for p in processors.ALL for t in p.inputs))
-    offsets, known_ids = read_positions(log, settings, partition, inputs)
+    offsets, known_ids, _ = read_positions(log, settings, partition, inputs)
     ids = log.topic_ids([settings.prefix + topic.name for topic in inputs])
     current_ids = {t.name: ids[settings.prefix + t.name] for t in inputs if t.name in known_ids}
     positions: dict[TopicPartition, int] = {}
@@ -246,14 +247,15 @@ def _total(log: Log, tps: Sequence[TopicPartition]) -> int:
     return sum(log.ends(tps).values()) - sum(log.starts(tps).values())
 
 
-def _commit_ids(settings: ServiceSettings, task: _Task) -> None:
+def _commit_ids(log: Log, settings: ServiceSettings, task: _Task) -> None:
     """Write the ids that the inputs have now to the task's known inputs, unless it is a dry run."""
     if task.producer is None:
         return
     value = encode(KNOWN_INPUTS.record, {"inputs": task.known_ids})
     key = store_key(KNOWN_INPUTS.name, "inputs")
     name = settings.prefix + CHANGELOG.name
-    task.producer.commit([Output(name, key, value, (), task.partition)])
+    outputs = [Output(name, key, value, (), task.partition)]
+    task.producer.commit(sign_as_task(log, settings, task.partition, outputs))
 
 
 def _difference(tp: TopicPartition, what: str) -> PositionsDiffer:

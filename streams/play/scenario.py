@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from schemas import ShapeError
@@ -73,7 +74,8 @@ def open_scenario(
     processors: Callable[[], Sequence[Processor]] = all_processors,
     servers: Sequence[PlayServer] = (),
 ) -> Iterator[Scenario]:
-    """Begin a run.  Raises SettingsError."""
+    """Begin a run, without MACs.  Raises SettingsError."""
+    settings = replace(settings, mac_key=None)
     bind_files(settings)
     with tempfile.TemporaryDirectory(prefix="headrace-play-", dir=scratch_parent()) as folder:
         scenario = Scenario(settings, Path(folder), processors, servers)

@@ -21,6 +21,7 @@ from streams.engine.records import Record, TopicPartition, is_text, position
 from streams.engine.refused_rows import is_written_once
 from streams.engine.rows import row_of, store_key
 from streams.log.reading import partitions, records
+from streams.replay.genuine_records import GenuineRecords
 from streams.replay.spill import SpillStore
 from streams.telemetry.progress import Bar
 from topology import tables, topics
@@ -85,28 +86,41 @@ class LiveRows:
 
 
 def read_rows_and_ends(
-    log: Log, prefix: str, live: LiveRows, bar: Bar, internal: Sequence[Table]
+    log: Log,
+    prefix: str,
+    live: LiveRows,
+    bar: Bar,
+    internal: Sequence[Table],
+    genuine: GenuineRecords,
 ) -> ConsistentCut:
     """Read all rows, and the ends of the facts before and after them.
 
-    internal: tables that are read besides the public ones.  Raises TopicsMismatch.
+    internal: tables that are read besides the public ones.  genuine: which records count.
+    Raises TopicsMismatch.
     """
     names = [prefix + topic.name for topic in (*FACTS, *DEAD_LETTERS)]
     tps = partitions(log, names)
     before = log.ends(tps)
-    _read_rows(log, prefix, live, bar, internal)
+    _read_rows(log, prefix, live, bar, internal, genuine)
     return ConsistentCut(
         before, log.high_watermarks(tps), log.starts(tps), _decided_offsets(prefix, live, log)
     )
 
 
-def _read_rows(log: Log, prefix: str, live: LiveRows, bar: Bar, internal: Sequence[Table]) -> None:
+def _read_rows(
+    log: Log,
+    prefix: str,
+    live: LiveRows,
+    bar: Bar,
+    internal: Sequence[Table],
+    genuine: GenuineRecords,
+) -> None:
     """Read the tasks' positions first: records below them are in the rows that are read later."""
     shared = tuple(store_key(table.name, "") for table in (INPUT_POSITIONS, *internal))
     public = {prefix + t.topic.name: store_key(t.name, "") for t in PUBLIC if t.topic}
     for key_prefixes in ({prefix + CHANGELOG.name: b""}, public):
         tps = partitions(log, key_prefixes)
-        for record in records(log, tps, log.high_watermarks(tps)):
+        for record in genuine.of(records(log, tps, log.high_watermarks(tps))):
             key = key_prefixes[record.topic] + (record.key or b"")
             if key.startswith((*shared, *public.values())):
                 if is_text(key):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from schemas import Undecodable, decode
@@ -12,6 +12,7 @@ from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition, header, position
 from streams.log.reading import records
 from streams.replay.consistent_cut import ConsistentCut
+from streams.replay.genuine_records import GenuineRecords
 from topology.declarations import Topic
 
 
@@ -35,16 +36,21 @@ class Fact(NamedTuple):
 
 
 def read_facts(
-    log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: ConsistentCut
+    log: Log,
+    prefix: str,
+    group: Sequence[Topic],
+    partition: int,
+    cut: ConsistentCut,
+    genuine: GenuineRecords | None = None,
 ) -> Iterator[Fact]:
     """Yield the facts of one partition, merged by time across topics; ties in the order of `group`.
 
     Facts that the task reads itself and has not read yet come after those below the first end of
-    the span.
+    the span.  genuine: which of them count, if not all do.
     """
     unread: list[Fact] = []
     past_first_end = False
-    for fact, read in _merge_by_time(log, prefix, group, partition, cut):
+    for fact, read in _merge_by_time(log, prefix, group, partition, cut, genuine):
         if not read and not past_first_end:
             unread.append(fact)
             continue
@@ -57,11 +63,19 @@ def read_facts(
 
 
 def _merge_by_time(
-    log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: ConsistentCut
+    log: Log,
+    prefix: str,
+    group: Sequence[Topic],
+    partition: int,
+    cut: ConsistentCut,
+    genuine: GenuineRecords | None,
 ) -> Iterator[tuple[Fact, bool]]:
     """Yield each fact, and whether the task that reads it has read it."""
+    counted = (genuine or GenuineRecords(None)).of
     streams = [
-        _with_sort_keys(number, records(log, [tp], {tp: cut.after[tp]}, {tp: cut.starts[tp]}))
+        _with_sort_keys(
+            number, counted(records(log, [tp], {tp: cut.after[tp]}, {tp: cut.starts[tp]}))
+        )
         for number, topic in enumerate(group)
         if (tp := TopicPartition(prefix + topic.name, partition)) in cut.after
     ]
@@ -78,7 +92,7 @@ def header_text(record: Record, name: str) -> str:
 
 
 def _with_sort_keys(
-    number: int, stream: Iterator[Record]
+    number: int, stream: Iterable[Record]
 ) -> Iterator[tuple[int, int, int, Record]]:
     """Yield records with their sort key.  A clock that steps back does not reorder a partition."""
     latest = 0

@@ -25,6 +25,11 @@ class ViolationKind(StrEnum):
     ROW_DIFFERS = "row_differs"  # a row differs from the folded one
     ROW_MISSING = "row_missing"  # the facts require a row that does not exist
     ROW_UNFOUNDED = "row_unfounded"  # no fact accounts for a row
+    MAC_MISSING = "mac_missing"  # a fact or a row has no MAC, and a key is set
+    MAC_INVALID = "mac_invalid"  # its MAC is not that of this record under any key
+    MAC_TASK = "mac_task"  # a task has signed it that does not write there
+    MAC_REPLAYED = "mac_replayed"  # it is a copy of an earlier record
+    KEY_PARTITION = "key_partition"  # it is not on the partition of its key
 
 
 class Violation(NamedTuple):

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
-from streams.settings.values import Declaration, Format
+from streams.settings.formats import (
+    AGENT_PATTERNS,
+    BEARER_TOKEN,
+    GATEWAY_KEYS,
+    MAC_KEYS,
+    MAC_SINCE,
+    POSITIONS,
+)
+from streams.settings.values import Declaration
 
 PREFIX = "HEADRACE_"
-_POSITIONS = re.compile(r"([A-Za-z0-9._-]+/\d{1,9}/\d{1,18}(,(?=.)|$))*")
-POSITIONS = Format(
-    "positions such as apc.events/0/31, separated by commas",
-    lambda text: _POSITIONS.fullmatch(text) is not None,
-)
-MIN_GATEWAY_KEY_BYTES = 32
-GATEWAY_KEYS = Format(
-    f"one or two keys of {MIN_GATEWAY_KEY_BYTES} bytes or more, the new one first",
-    lambda text: (
-        len(keys := text.split(",")) <= 2
-        and all(len(key.strip().encode()) >= MIN_GATEWAY_KEY_BYTES for key in keys)
-    ),
-)
-_AGENT_PATTERNS = re.compile(r"[a-z0-9*-]{1,100}(,[a-z0-9*-]{1,100})*")
-AGENT_PATTERNS = Format(
-    "names of agents, separated by commas, in which * stands for any characters",
-    lambda text: _AGENT_PATTERNS.fullmatch(text) is not None,
-)
-BEARER_TOKEN = Format(
-    "a token of visible ASCII characters",
-    lambda text: re.fullmatch(r"[!-~]+", text) is not None,
-)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
 
@@ -267,6 +252,20 @@ class ServiceSettings:
         " all gateways; if unset, nothing is pushed, and each state directory has one for handles",
         secret=True,
         format=GATEWAY_KEYS,
+    )
+    mac_key: str | None = setting(
+        "MAC_KEY",
+        None,
+        "key, or NEW,OLD, of the MACs on records that processors write; workers, gateways and"
+        " commands need the same; if unset, records have none, and none is checked",
+        secret=True,
+        format=MAC_KEYS,
+    )
+    mac_since: str | None = setting(
+        "MAC_SINCE",
+        None,
+        "time that `headrace topics sign` prints: older facts need no MAC",
+        format=MAC_SINCE,
     )
     audit_key: Path | None = setting(
         "AUDIT_KEY",

@@ -9,6 +9,7 @@ from typing import Any
 
 from schemas import Undecodable, decode
 from streams.engine.log import Log
+from streams.engine.mac_checks import MacChecks
 from streams.engine.processor import Message
 from streams.engine.records import TopicPartition, is_text
 from streams.engine.refused_rows import WRITTEN_ONCE
@@ -20,6 +21,7 @@ from streams.replay.consistent_cut import FACTS, LiveRows
 from streams.replay.expected_rows import ExpectedRows
 from streams.replay.facts import Fact, read_facts
 from streams.replay.fold.fold import Fold
+from streams.replay.genuine_records import GenuineRecords
 from streams.replay.spill import SpillMap, SpillStore
 from streams.replay.violations import ViolationKind, Violations
 from streams.settings import Settings
@@ -28,6 +30,7 @@ from streams.verify.commands import Commands, CommandVerdict
 from streams.verify.fact_checks import CHECKS, check_of, derive, identity_problems
 from streams.verify.folds import FoldComparison
 from streams.verify.report import Report
+from topology import topics
 from topology.declarations import Table, Topic
 from topology.tables import BY_NAME
 
@@ -57,6 +60,7 @@ class _Verification:
     def __init__(self, log: Log, settings: Settings, scratch: SpillStore) -> None:
         self._log, self._prefix, self._scratch = log, settings.prefix, scratch
         self._settings = settings.as_work()
+        self._genuine = GenuineRecords(MacChecks.of(settings, topics.ALL))
         self._partition_count = _partition_count(log, settings.prefix)
         self._ids = SpillMap(scratch, "ids")
         self._live = LiveRows(scratch)
@@ -69,7 +73,7 @@ class _Verification:
     def report(self) -> Report:
         with progress("rows") as bar:
             self._cut = consistent_cut.read_rows_and_ends(
-                self._log, self._prefix, self._live, bar, _INTERNAL
+                self._log, self._prefix, self._live, bar, _INTERNAL, self._genuine
             )
         self._commands = Commands(self._log, self._prefix, self._cut, self._scratch)
         seen, promised, outcomes = (
@@ -103,6 +107,7 @@ class _Verification:
         self._check_totals()
         self._commands.unanswered(parked, oldest, self._findings)
         self._check_promises(parked)
+        self._genuine.add_violations(self._findings)
         return Report(
             self._findings,
             self._commands.counts,
@@ -127,7 +132,7 @@ class _Verification:
             FoldComparison(one, task, self._live, value, self._scratch, cut_off) for one in folds
         ]
         compared = False
-        for fact in read_facts(self._log, self._prefix, group, task, self._cut):
+        for fact in read_facts(self._log, self._prefix, group, task, self._cut, self._genuine):
             if not fact.settled and not compared:
                 compared = _compare(task_folds)
             self._check_fact(fact, task_folds)

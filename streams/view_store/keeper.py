@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streams.engine.log import Log
+from streams.engine.mac_checks import MacChecks
 from streams.engine.store import DirectoryLock
 from streams.errors import (
     BrokerUnavailable,
@@ -72,10 +73,11 @@ class ViewThread:
         awaiting: RowWaiters,
         set_aside: str = "",
         transparency: TransparencyLog | None = None,
+        macs: MacChecks | None = None,
     ) -> None:
         self._log, self._path, self._prefix, self._clock = log, path, prefix, clock
         self._waiters, self._watch, self._awaiting = waiters, watch, awaiting
-        self._set_aside, self._transparency = set_aside, transparency
+        self._set_aside, self._transparency, self._macs = set_aside, transparency, macs
         self._stopping = threading.Event()
         self._lock: DirectoryLock | None = None
         self._frozen = False
@@ -149,6 +151,7 @@ class ViewThread:
             self._clock,
             self._set_aside,
             self._transparency,
+            self._macs,
         )
         view.on_written = self._awaiting.written
         close = view.close

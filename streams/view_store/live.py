@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streams.engine.log import Log
+from streams.engine.mac_checks import MacChecks
 from streams.engine.records import Record
 from streams.errors import HeadraceError, StoreFailed, ViewNotReady
 from streams.settings import Settings
@@ -30,6 +31,7 @@ from streams.views.positions import Position, ViewBehind
 from streams.views.reads import ReadOnlyStore, SnapshotRows
 from streams.views.status import ViewStats, ViewStatus
 from streams.views.suspended import SuspendedQueries
+from topology import topics
 
 if TYPE_CHECKING:
     from streams.view_store.transparency import TransparencyLog
@@ -44,7 +46,7 @@ class LiveView:
     """A view with its own threads.
 
     log: read by the threads of this view.  path: its directory; the rows are in `rows` there.
-    settings: only the prefix and `view_set_aside` are used.  clock: ms since the epoch.
+    settings: the prefix, `view_set_aside` and those of MACs are used.  clock: ms since the epoch.
     transparency: the transparency log that it follows too, if there is one.
     """
 
@@ -68,6 +70,7 @@ class LiveView:
             self._awaiting,
             settings.view_set_aside,
             transparency,
+            MacChecks.of(settings, topics.ALL),
         )
         self._threads: list[threading.Thread] = []
         self._suspended = SuspendedQueries(time.monotonic)

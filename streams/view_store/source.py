@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from streams.engine.log import Log
+from streams.engine.mac_checks import MacChecks
 from streams.engine.records import TopicPartition
 from streams.errors import TopicsMismatch
 from streams.view_store.rows import FOLLOWED
@@ -29,10 +30,17 @@ class Source:
     """The followed topics with this prefix.  Raises TopicsMismatch if one is missing.
 
     transparency: the transparency log that is followed too, if there is one.
+    macs: the checks of its records; rows that were made without them are made anew.
     followed: the projections by topic, without prefix.
     """
 
-    def __init__(self, log: Log, prefix: str, transparency: TransparencyLog | None = None) -> None:
+    def __init__(
+        self,
+        log: Log,
+        prefix: str,
+        transparency: TransparencyLog | None = None,
+        macs: MacChecks | None = None,
+    ) -> None:
         self._log = log
         self.followed: Mapping[str, Apply | None] = FOLLOWED
         if transparency is not None:
@@ -54,6 +62,8 @@ class Source:
         }
         if transparency is not None:
             self._identity["transparency"] = transparency.identity
+        if macs is not None:
+            self._identity["macs"] = macs.since
 
     def of_task(self, number: int) -> list[TopicPartition]:
         """Return the partitions that a task writes: those of its number and all dead letters."""

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Self
 import orjson
 
 from streams.engine.log import Log, Pace, Reader
+from streams.engine.mac_checks import MacChecks
 from streams.engine.records import Record, TopicPartition
+from streams.engine.refusal_marks import accepted_records
 from streams.engine.store import Snapshot, Store
 from streams.errors import StoreFailed
 from streams.telemetry.progress import progress
@@ -47,6 +49,7 @@ class View(StoredRows):
     set_aside: positions, separated by commas, of records that are skipped if their schema is
     unknown.
     transparency: the transparency log that it follows too, if there is one.
+    macs: checks of records; those that no processor has written are not applied.
     begun_anew: why the store was rebuilt; None if the existing one is used.
     at_once: maximum number of records per step.
     applied, batches, apply_s: records and batches applied, and the seconds this took.
@@ -64,8 +67,9 @@ class View(StoredRows):
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         set_aside: str = "",
         transparency: TransparencyLog | None = None,
+        macs: MacChecks | None = None,
     ) -> None:
-        self._log, self._transparency = log, transparency
+        self._log, self._transparency, self._macs = log, transparency, macs
         self._set_aside = frozenset(filter(None, set_aside.split(",")))
         self._prefix = prefix
         self._clock = clock
@@ -74,7 +78,7 @@ class View(StoredRows):
         self.apply_s = 0.0
         self.on_written: Callable[[Collection[bytes]], None] = lambda keys: None
         self.on_applied: Callable[[Mapping[str, Topic], Sequence[Record]], None] | None = None
-        self._source = Source(log, prefix, transparency)
+        self._source = Source(log, prefix, transparency, macs)
         self._inputs = InputEnds(log, prefix)
         self._store = _open(path)
         self._load()
@@ -97,6 +101,12 @@ class View(StoredRows):
         self._positions = {
             tp: start if offset is None else int(offset)
             for (tp, start), offset in zip(starts.items(), stored, strict=True)
+        }
+        serials = self._store.get_many([_serials_key(tp) for tp in starts])
+        self._serials = {
+            tp: {int(task): serial for task, serial in orjson.loads(row).items()}
+            for tp, row in zip(starts, serials, strict=True)
+            if row is not None
         }
         stored_answers = {}
         for _, row in self._store.scan(_ANSWERED):
@@ -126,9 +136,14 @@ class View(StoredRows):
         records = self._reader.poll(timeout_s, self.at_once)
         began = time.perf_counter()
         source = self._source
+        new_serials = {tp: dict(last) for tp, last in self._serials.items()}
+        accepted, _ = accepted_records(self._macs, records, new_serials)
         rows, readable = apply_records(
-            source.topics, records, self._store, self._set_aside, source.followed
+            source.topics, accepted, self._store, self._set_aside, source.followed
         )
+        for tp, last in new_serials.items():
+            if last != self._serials.get(tp):
+                rows[_serials_key(tp)] = orjson.dumps({str(task): n for task, n in last.items()})
         answers = self._record_answers(readable, rows)
         new_positions = self._update_positions(rows)
         if self.on_applied is not None:
@@ -137,6 +152,7 @@ class View(StoredRows):
             self._store.write(rows)
             self._answered.update(answers)
             self._positions.update(new_positions)
+            self._serials = new_serials
             self.on_written(rows.keys())
         self.skipped += len(records) - len(readable)
         if records:
@@ -234,7 +250,8 @@ class View(StoredRows):
         """
         if same_topics:
             return self._source.identity_change() or self._rebuild_reason(self._source)
-        return self._rebuild_reason(Source(self._log, self._prefix, self._transparency))
+        source = Source(self._log, self._prefix, self._transparency, self._macs)
+        return self._rebuild_reason(source)
 
     def _rebuild_reason(self, source: Source) -> str | None:
         positions = dict(self._positions)  # copied before the ends are read
@@ -287,3 +304,7 @@ def _open(path: Path) -> Store:
 
 def _position_key(tp: TopicPartition) -> bytes:
     return key("", "position", tp.topic, tp.partition)
+
+
+def _serials_key(tp: TopicPartition) -> bytes:
+    return key("", "serials", tp.topic, tp.partition)

@@ -18,7 +18,13 @@ from topology.core import CHANGELOG
 
 def check(cluster: Cluster, facts: list[Fact] | None = None) -> list[Fact]:
     """One fact per record, none twice, in order; the table is what the facts add up to."""
-    facts = cluster.facts() if facts is None else facts
+    facts = check_facts(cluster, cluster.facts() if facts is None else facts)
+    check_table(cluster, facts)
+    return facts
+
+
+def check_facts(cluster: Cluster, facts: list[Fact]) -> list[Fact]:
+    """Check that each record has one fact and each id has one timer, and return the facts."""
     caused = Counter(fact.cause for fact in facts if fact.kind != "fired")
     sent = Counter(position(record) for record in cluster.sent)
     assert not {cause: n for cause, n in caused.items() if n > 1}, "facts that are there twice"
@@ -26,23 +32,28 @@ def check(cluster: Cluster, facts: list[Fact] | None = None) -> list[Fact]:
     assert sent.keys() - caused.keys() == set(), "records without a fact"
     fired = Counter(fact.id for fact in facts if fact.kind == "fired")
     assert not {ident: n for ident, n in fired.items() if n > 1}, "timers that fired twice"
-    check_table(cluster, facts)
     return facts
 
 
 def check_table(cluster: Cluster, facts: Iterable[Fact]) -> None:
     """Counts run 1, 2, 3… per id, and the table holds the last of them."""
+    seen = check_counts(facts)
+    table = {
+        key.decode(): int(decode(value, RECORD).value["data"]["n"])
+        for (_, key), value in cluster.fold(ROWS).items()
+    }
+    assert table == {ident: len(counts) for ident, counts in seen.items()}
+
+
+def check_counts(facts: Iterable[Fact]) -> dict[str, list[int]]:
+    """Check that counts run 1, 2, 3… per id, and return them."""
     seen: dict[str, list[int]] = defaultdict(list)
     for fact in facts:
         if fact.kind not in ("fired", "too_large"):  # which count nothing
             seen[fact.id].append(fact.n)
     for ident, counts in seen.items():
         assert counts == list(range(1, len(counts) + 1)), ident
-    table = {
-        key.decode(): int(decode(value, RECORD).value["data"]["n"])
-        for (_, key), value in cluster.fold(ROWS).items()
-    }
-    assert table == {ident: len(counts) for ident, counts in seen.items()}
+    return seen
 
 
 def check_stores(cluster: Cluster, name: str) -> None:

@@ -17,13 +17,23 @@ class Driver:
     """A task with its reader.  Every call ends with nothing in flight.
 
     toy: how the processor is made (`second`, `tolerant`).  batch: records of one cycle.
+    mac_key, mac_since: settings of MACs.
     """
 
-    def __init__(self, twin: Twin, directory: Path, *, batch: int = 1000, **toy: bool) -> None:
+    def __init__(
+        self,
+        twin: Twin,
+        directory: Path,
+        *,
+        batch: int = 1000,
+        mac_key: str | None = None,
+        mac_since: str | None = None,
+        **toy: bool,
+    ) -> None:
         self.twin = twin
         self.cycles = 0
         self._closed = False
-        settings = twin.settings(batch=batch)
+        settings = twin.settings(batch=batch, mac_key=mac_key, mac_since=mac_since)
         self.task = Task(0, [ToyProcessor(**toy)], twin.log, settings, directory, twin.clock)
         try:
             self.task.open()

@@ -139,6 +139,8 @@ PINNED = {
     1_000_000_117: ("headrace.summit.SummitEvent", 4, "4aa4747083f9c3f8"),
     1_000_000_118: ("headrace.push.PushSubscription", 1, "b3cde74ef2fefca5"),
     1_000_000_119: ("headrace.push.PushDelivery", 1, "4418d26a587591dd"),
+    1_000_000_120: ("headrace.core.InputPosition", 2, "06095d33e2cda534"),
+    1_000_000_121: ("headrace.core.TaskOpening", 1, "a2bfc50a68a9b8a9"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -19,6 +19,7 @@ SECRET = "0123456789abcdef-hunter2"
 VALUES = {
     "SCHEMA_REGISTRY_URL": f"https://me:{SECRET}@registry.example",
     "HEADRACE_GATEWAY_KEY": SECRET * 2,  # it has a least length
+    "HEADRACE_MAC_KEY": SECRET * 2,
 }
 by_file_variable = pytest.mark.parametrize("variable", SECRET_FILES)
 

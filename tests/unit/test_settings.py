@@ -317,3 +317,26 @@ def test_a_key_is_not_short_and_is_not_shown() -> None:
         with pytest.raises(SettingsError, match="keys of 16 characters or more") as caught:
             Settings().assign({"PRINCIPAL_KEY": text})
         assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["x" * 32, f"{'n' * 32}, {'o' * 40}", "ä" * 32])
+def test_keys_of_macs_are_long(text: str) -> None:
+    assert Settings.load({"HEADRACE_MAC_KEY": text}).mac_key == text
+
+
+@pytest.mark.parametrize("text", ["x" * 31, f"{'n' * 32},", f"{'n' * 32},short", ",", " " * 40])
+def test_short_keys_of_macs_are_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"HEADRACE_MAC_KEY is keys of 32 characters") as raised:
+        Settings.load({"HEADRACE_MAC_KEY": text})
+    assert text.strip(" ,") == "" or text.strip(" ,") not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["2026-11-22T00:40:31.677Z", "2026-11-22T01:40:31+01:00"])
+def test_a_time_of_macs_has_its_zone(text: str) -> None:
+    assert Settings.load({"HEADRACE_MAC_SINCE": text}).mac_since == text
+
+
+@pytest.mark.parametrize("text", ["2026-11-22T00:40:31", "1763772031", "yesterday", "0001-01-01Z"])
+def test_other_times_of_macs_are_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="HEADRACE_MAC_SINCE is a time with its zone"):
+        Settings.load({"HEADRACE_MAC_SINCE": text})

@@ -14,6 +14,7 @@ from streams.log.connecting import connect
 from streams.ops.broker import status
 from streams.ops.doctor import api_versions
 from streams.ops.doctor.findings import Check, fail, failed, ok, warn
+from streams.ops.doctor.macs import check_macs
 from streams.ops.doctor.transparency import check_log
 from streams.ops.topics import TopicStatus, config_of, plan
 from streams.settings import Settings
@@ -42,6 +43,7 @@ def kafka(settings: Settings) -> Iterator[Check]:
             yield broker_version(settings)
             yield from _check_topics(log, settings)
             yield from check_records(log, settings.prefix)
+            yield from check_macs(log, settings)
             yield from check_log(log, settings)
         except HeadraceError as exc:
             yield failed("topics", exc)

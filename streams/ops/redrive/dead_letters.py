@@ -28,7 +28,7 @@ from topology.declarations import Topic
 REDRIVEN_FROM = headers.REDRIVEN_FROM.name
 _POSITION_PARTS = ("topic", "partition", "offset")
 _NO_SOURCE = ("", 0)
-_SERVICE_HEADERS = frozenset({CAUSE, OVERSIZE, MASKED, REDRIVEN_FROM})
+_SERVICE_HEADERS = frozenset({CAUSE, OVERSIZE, MASKED, REDRIVEN_FROM, headers.MAC.name})
 """Headers that the service adds to a dead letter or its record, besides those of `DLT`."""
 
 

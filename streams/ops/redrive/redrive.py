@@ -15,7 +15,9 @@ from typing import NamedTuple, Self
 
 from schemas import encode, uuid5_url
 from streams.engine.log import Log
+from streams.engine.mac_signer import MacSigner
 from streams.engine.principals import Principals
+from streams.engine.record_mac import REDRIVE_TASK, split_mac_keys
 from streams.engine.records import Output
 from streams.engine.task import group_of
 from streams.errors import CommitFailed, Fenced
@@ -24,6 +26,7 @@ from streams.ops.redrive.redriven import SentBack, sent_back
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
 from topology.core import AUDIT_REDRIVES
+from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.topics import full_name
 
@@ -65,6 +68,8 @@ class Redrive:
         self._pause, self._elapsed = pause, elapsed
         self._settings, self._partitions = settings, settings.partitions
         self._principals = Principals.of(settings.principal_key)
+        self._mac_keys = split_mac_keys(settings.mac_key)
+        self._signer: MacSigner | None = None
         self._producer = log.producer(f"{group_of(settings)}-redrive")
         self._facts = full_name(AUDIT_REDRIVES, self._prefix)
         self.done = SentBack()
@@ -112,6 +117,8 @@ class Redrive:
         fact = encode(AUDIT_REDRIVES.record or "", self._fact(dead_letter, name, order))
         if self._principals is not None:
             sent = self._principals.resigned(dead_letter.record(name), sent, self._clock())
+        if self._mac_keys and dead_letter.topic.internal:
+            (sent,) = self._sign_mac(dead_letter.topic, sent)
         try:
             ends = self._producer.commit(
                 [sent, Output(self._facts, dead_letter.place.encode(), fact)]
@@ -126,6 +133,15 @@ class Redrive:
             raise CommitFailed(exc.message, advice=advice) from exc
         (tp,) = (tp for tp in ends if tp.topic == name)
         return f"{name}/{tp.partition}/{ends[tp] - 1}"
+
+    def _sign_mac(self, topic: Topic, sent: Output) -> list[Output]:
+        """Sign a record between processors, with a serial above those of former redrives."""
+        start = self._clock() * 1000 + 1
+        if self._signer is not None:
+            start = max(start, self._signer.next_serial)
+        key = self._mac_keys[0]
+        self._signer = MacSigner(key, REDRIVE_TASK, start, [topic], self._prefix)
+        return self._signer.sign([sent])
 
     def _partition(self, dead_letter: DeadLetter) -> int:
         """Return the partition of the key; a record without a key keeps its partition."""

@@ -11,6 +11,7 @@ import pytest
 
 from schemas import decode, encode, sap, to_json
 from streams.engine.headers import CAUSE
+from streams.engine.positions import encode_position
 from streams.engine.records import Output, TopicPartition, header
 from streams.engine.rows import store_key
 from streams.replay.violations import ViolationKind
@@ -127,7 +128,7 @@ def test_what_the_cache_said_need_not_be_read_yet(tmp_path: Path) -> None:
             "it was read, and the row does not say so"
         )
         key = store_key(INPUT_POSITIONS.name, SAP_VERDICTS.name)
-        value = encode(INPUT_POSITIONS.record, {"next_offset": offset})
+        value = encode_position(offset, {})
         slots = played.log.slots(TopicPartition(CHANGELOG.name, tp.partition))
         last = next(one for one in reversed(slots) if one is not None and one.key == key)
         slots.append(last._replace(offset=len(slots), value=value))

@@ -7,6 +7,7 @@ from typing import Any
 
 from streams.api.problems import Response
 from streams.engine.local import LocalHost
+from streams.engine.mac_checks import MacChecks
 from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output, TopicPartition, position
 from streams.ingress.edges import ingress_topic_of
@@ -16,6 +17,7 @@ from streams.protocols.commands import all_processors
 from streams.routes.handle import Routes
 from streams.settings import Settings
 from streams.view_store.view import View
+from topology import topics
 
 START_MS = 1_767_225_600_000
 
@@ -44,6 +46,7 @@ class Bench:
             self.settings.prefix,
             lambda: self.now,
             self.settings.view_set_aside,
+            macs=MacChecks.of(self.settings, topics.ALL),
         )
 
     def reopen_view(self) -> None:
