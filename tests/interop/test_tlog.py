@@ -116,7 +116,7 @@ def test_go_verifies_checkpoints_tiles_and_receipts(program: GoTool, log: Path) 
 
 @pytest.mark.parametrize(
     ("name", "place"),
-    [("tile/0/001", 40), ("notes/257", -20), ("receipts/0", 300), ("entries", 50)],
+    [("tile/0/001", 40), ("notes/257", 120), ("receipts/0", 300), ("entries", 50)],
 )
 def test_go_is_one_that_sees_what_was_changed(
     program: GoTool, log: Path, name: str, place: int

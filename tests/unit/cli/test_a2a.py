@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from streams.cli import main
 from streams.cli.a2a import command
 from streams.errors import HeadraceError
 from tests.unit.cli.stub_gateway import StubGateway
@@ -36,7 +37,7 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubGateway]:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command, arguments)
+    return CliRunner().invoke(command, arguments, **main.context_settings)
 
 
 def test_agents(gateway: StubGateway) -> None:

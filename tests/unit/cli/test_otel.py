@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import common
+from streams.cli import common, main
 from streams.cli.otel.traces import trace, walk
 
 Json = dict[str, Any]
@@ -46,8 +46,8 @@ def test_a_trace_is_drawn_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
         span("c", "a", type="tool", tool="search", failed=True),
     ]
     monkeypatch.setattr(common, "ask", lambda *_: {"items": spans, "next": None})
-    lines = CliRunner().invoke(trace, ["t-1", "--text"]).output.splitlines()
-    assert [" ".join(line.split()) for line in lines] == [
+    drawn = CliRunner().invoke(trace, ["t-1", "--text"], **main.context_settings)
+    assert [" ".join(line.split()) for line in drawn.output.splitlines()] == [
         "span type took status session said",
         "span a task 1.91 s ok sess-lc bot",
         "├─ span b model 1.91 s ok sess-lc m-1, 12 → 7 tokens",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import common
+from streams.cli import common, main
 from streams.cli.subscriptions import command
 from streams.doors.push.cursors import write_cursor
 from streams.doors.push.listing import list_subscriptions
@@ -80,12 +80,14 @@ def test_the_command_prints_them(log: MemoryLog, monkeypatch: pytest.MonkeyPatch
         yield log
 
     monkeypatch.setattr(common, "connect", connect)
-    printed = CliRunner().invoke(command, ["--json"])
+    printed = CliRunner().invoke(command, ["--json"], **main.context_settings)
     assert printed.exit_code == 0, printed.output
     ids = [json.loads(line)["id"] for line in printed.output.splitlines()]
     assert ids == ["a2a_1", "sub_1", "sub_2"]
     for arguments in ([], ["--text"]):
-        printed = CliRunner(env={"COLUMNS": "200"}).invoke(command, arguments)
+        printed = CliRunner(env={"COLUMNS": "200"}).invoke(
+            command, arguments, **main.context_settings
+        )
         assert printed.exit_code == 0, printed.output
         assert "hooks.example" in printed.output
         assert "http_503" in printed.output
