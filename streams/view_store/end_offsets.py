@@ -1,8 +1,8 @@
 """A thread that queries the broker, so that the applying thread never waits for a response.
 
 It reads the end offsets whenever a caller waits for a record, once for all callers; every second,
-to compute the lag; and from time to time it checks that the log is still the one that the view was
-read from.
+to compute the lag in records and in time; and from time to time it checks that the log is still the
+one that the view was read from.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ CHECK_EVERY = 5
 TOPICS_EVERY = 300
 """Polls between two checks that the topics are the same; an error makes the check due at once."""
 SILENCE_S = 2.0
+MOST_ENDS = 8
+"""The most polls whose ends are kept until the view is there; of more, every second one goes."""
 _PAUSE_S = 0.2
 
 
@@ -50,12 +52,13 @@ class EndOffsetPoller:
         self._error: str | None = None
         self._poll_count = 0
         self.view: View | None = None
+        self._unreached: tuple[Ends, ...] = ()
         self.latest: Ends | None = None
         self.broken: str | None = None
 
     def follow(self, view: View | None) -> None:
         """Poll for this view from now on."""
-        self.latest, self.broken = None, None
+        self.latest, self.broken, self._unreached = None, None, ()
         self.view = view
         self._waiters.wake()
 
@@ -70,6 +73,16 @@ class EndOffsetPoller:
         if silence > SILENCE_S:
             return f"no answer from Kafka for {silence:.0f} s"
         return self._error
+
+    def behind_since(self) -> int | None:
+        """Return the time (ms since the epoch) of the first poll whose ends are not reached.
+
+        None if it has reached those of the last poll.  Any thread may call it.
+        """
+        view, unreached = self.view, self._unreached
+        if view is None:
+            return None
+        return next((each.at_ms for each in unreached if view.short_of(each.ends)), None)
 
     def run(self) -> None:
         """Poll until stopped."""
@@ -121,4 +134,14 @@ class EndOffsetPoller:
         self._poll_count += 1
         if view is self.view:
             self.latest = Ends(at_ms, ends)
+            self._unreached = _thinned(
+                [each for each in (*self._unreached, self.latest) if view.short_of(each.ends)]
+            )
             self.broken = self.broken or reason
+
+
+def _thinned(polls: Sequence[Ends]) -> tuple[Ends, ...]:
+    """Return the polls, or every second one with the first and the last if there are too many."""
+    if len(polls) <= MOST_ENDS:
+        return tuple(polls)
+    return (*polls[:-1:2], polls[-1])

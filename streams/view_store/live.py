@@ -58,7 +58,7 @@ class LiveView:
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         transparency: TransparencyLog | None = None,
     ) -> None:
-        self._waiters, self._awaiting = OffsetWaiters(), RowWaiters()
+        self._waiters, self._awaiting, self._clock = OffsetWaiters(), RowWaiters(), clock
         self._watch = EndOffsetPoller(log, self._waiters, clock)
         self._keeper = ViewThread(
             log,
@@ -116,7 +116,9 @@ class LiveView:
         lag = 0 if view is None or latest is None else view.short_of(latest.ends)
         if state != "failed":
             reason = self._watch.trouble() or reason
-        return ViewStatus(state, lag, self.stats().applied, since_ms, reason)
+        since = self._watch.behind_since() if lag else None
+        behind_ms = 0 if since is None else max(0, self._clock() - since)
+        return ViewStatus(state, lag, self.stats().applied, since_ms, reason, behind_ms)
 
     def stats(self) -> ViewStats:
         """Return the statistics; they are at most a second old."""
@@ -181,8 +183,12 @@ class LiveView:
             raise self._timeout_error(position) from None
 
     def awaiting(self, row: bytes) -> AbstractContextManager[Future[None]]:
-        """Open a future that completes when that row is written; see `Awaiting.row`."""
+        """Open a future that completes when that row is written; see `RowWaiters.row`."""
         return self._awaiting.row(row)
+
+    def awaiting_any(self, prefix: bytes) -> AbstractContextManager[Future[None]]:
+        """Open a future that completes when a row whose key begins so is written."""
+        return self._awaiting.rows(prefix)
 
     def drain(self) -> None:
         """Refuse all present and future waits for a row."""

@@ -17,6 +17,8 @@ class ViewStatus(NamedTuple):
     applied: records since the process began.
     since_ms: when the view entered this state, in ms since the epoch.
     reason: why it is not ready, or why it may fall behind (no broker answers).
+    behind_ms: how long something has been on the log that the view has not applied; 0 if there was
+    nothing at the last poll, so never more than the truth.
     """
 
     state: State
@@ -24,6 +26,7 @@ class ViewStatus(NamedTuple):
     applied: int
     since_ms: int
     reason: str | None
+    behind_ms: int = 0
 
     @property
     def ready(self) -> bool:

@@ -37,6 +37,7 @@ from streams.doors.mcp.results import (
     refusal_result,
     refused_by,
 )
+from streams.doors.mcp.schema_drafts import without_headers
 from streams.doors.mcp.schemas import or_refusal
 from streams.doors.mcp.tools import BY_NAME, TOOLS, Tool
 from streams.doors.mcp.wire import refusal_error, unknown
@@ -66,7 +67,9 @@ _HINTS: dict[Any, CacheHint] = {
     **dict.fromkeys(_LISTS, _LIST_HINT),
     "server/discover": CacheHint(ttl_ms=3_600_000, scope="public"),
 }
-_MOST_LAG = 1000
+_MOST_LAG, _MOST_BEHIND_MS = 1000, 1000
+_POSITIONS = ("position", "after", "as_of")
+"""The arguments by which a caller says how new an answer is to be."""
 INITIALIZE = "initialize"
 PAGE = 100
 """The tools of agents, or their manifests, on one page."""
@@ -180,13 +183,15 @@ class _Methods:
         client, tool = client_of(ctx), BY_NAME.get(params.name)
         if tool is None:
             return await self._run_agent(params, meta, client)
+        arguments = params.arguments or {}
         try:
             _check_role(tool)
-            arguments = tool.fill(params.arguments or {})
-            result = await tool.run(ToolCall(self._door, arguments, meta, client))
+            result = await tool.run(ToolCall(self._door, tool.fill(arguments), meta, client))
         except ToolRefused as exc:
-            return refusal_result(exc.body)
-        return self._with_lag(bounded(result, self._door.settings.mcp_max_result_bytes), tool)
+            result = refusal_result(exc.body)
+        result = bounded(result, self._door.settings.mcp_max_result_bytes)
+        is_of_now = tool.reads_view and not any(arguments.get(name) for name in _POSITIONS)
+        return self._with_lag(result) if is_of_now else result
 
     async def _run_agent(
         self, params: types.CallToolRequestParams, meta: Mapping[str, Any], client: Client
@@ -203,12 +208,13 @@ class _Methods:
             return refusal_result(exc.body)
         return bounded(result, self._door.settings.mcp_max_result_bytes)
 
-    def _with_lag(self, result: Json, tool: Tool) -> Json:
+    def _with_lag(self, result: Json) -> Json:
         """Add how far the view is behind, if it is far: the answer may be an old one."""
-        lag = self._door.gateway.view.status().lag
-        if lag <= _MOST_LAG or not tool.annotations["readOnlyHint"]:
+        status = self._door.gateway.view.status()
+        if status.lag <= _MOST_LAG and status.behind_ms <= _MOST_BEHIND_MS:
             return result
-        return {**result, "_meta": {**result.get("_meta", {}), f"{META}lag": lag}}
+        lag = {f"{META}lag": status.lag, f"{META}lag-ms": status.behind_ms}
+        return {**result, "_meta": {**result.get("_meta", {}), **lag}}
 
     async def list_events(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         _check_cursor(params)
@@ -316,7 +322,7 @@ def describe_offered(offered: agents.OfferedTool) -> types.Tool:
     return types.Tool(
         name=offered.name,
         description=tool.description,
-        input_schema=tool.takes,
+        input_schema=without_headers(tool.takes),
         output_schema=offered.returns,
         annotations=types.ToolAnnotations.model_validate(tool.annotations or agents.ANNOTATIONS),
         _meta=offered.meta,

@@ -32,6 +32,7 @@ class Tool:
     """A tool.  role: what the caller's token needs.  run: raises ToolRefused.
 
     takes, returns: the JSON Schemas of the arguments and of `structuredContent`.
+    reads_view: the answer is from what the view has applied.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Tool:
     returns: Json
     run: Run
     annotations: Mapping[str, Any] = field(default_factory=lambda: READ_ONLY)
+    reads_view: bool = False
 
     def is_for(self, caller: Caller | None) -> bool:
         return caller is None or caller.has((self.role,))
@@ -102,6 +104,7 @@ TOOLS: tuple[Tool, ...] = (
         s.closed({"position": s.POSITION, "node": s.NODE}, optional=("position", "node")),
         s.EXPLAINED,
         explaining.explain,
+        reads_view=True,
     ),
     Tool(
         "state",
@@ -113,6 +116,7 @@ TOOLS: tuple[Tool, ...] = (
         s.closed({"node": s.NODE, "as_of": s.AS_OF, "after": s.AFTER}, optional=("as_of", "after")),
         s.STATE,
         reading.read_state,
+        reads_view=True,
     ),
     Tool(
         "lineage",
@@ -136,6 +140,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         s.OBJECT,
         reading.read_lineage,
+        reads_view=True,
     ),
     Tool(
         "query",
@@ -155,6 +160,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         s.closed({"status": {"type": "integer"}, "body": s.ANY}),
         reading.run_query,
+        reads_view=True,
     ),
     Tool(
         "events",

@@ -101,6 +101,30 @@ def test_nobody_is_answered_while_it_is_rebuilt(
         assert apc.packet(reads, "s1", packet_id(2))["state"] == "ROUTED"
 
 
+def test_how_long_it_is_behind(
+    bench: Bench, live: LiveView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (live.status().lag, live.status().behind_ms) == (0, 0)
+    gate = _Held(monkeypatch)
+    assert gate.met.wait(20)
+    before = bench.now
+    bench.send("apc.packets", idea(2))
+    wait_for(lambda: live.status().lag > 0, "the lag is seen")
+    sent = bench.now
+    for _ in range(3 * end_offsets.MOST_ENDS):
+        bench.now += 100
+        wait_for(lambda: _polled_at(live) == bench.now, "the ends are read again")
+    assert bench.now - sent <= live.status().behind_ms <= bench.now - before
+    gate.clear()
+    wait_for(lambda: live.status().lag == 0, "it has caught up")
+    assert live.status().behind_ms == 0
+
+
+def _polled_at(live: LiveView) -> int:
+    latest = live._watch.latest
+    return 0 if latest is None else latest.at_ms
+
+
 class _Held:
     """No view reads on until it is cleared.  met: one was to read on, and reads no more."""
 
