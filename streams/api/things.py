@@ -127,14 +127,15 @@ class ThingQuery:
     returns the ids of each thing of that name, several only where sessions share it.
     read: takes the call with these ids.  Raises NotFound.
     past: as of `Query`; None if the thing's own route has no `as_of`.
-    row: returns the key of the view's row that each change of the thing writes; None for things
-    that are not followed.
+    row: returns the key of the view's row that each change of the thing writes.  rows: where there
+    is no such row, returns beginnings of keys; each change writes a row whose key begins so.
     """
 
     read: Callable[[Call], Thing]
     find: Callable[[ReadOnlyStore, str, str | None], Sequence[Ids]]
     past: Callable[[AsOfQuery], Rows] | None = field(default=None)
     row: Callable[[Ids], bytes] | None = None
+    rows: Callable[[Ids], Sequence[bytes]] | None = None
 
 
 class Gate(NamedTuple):

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,6 +86,8 @@ class ScenarioView:
         written.set_exception(ViewNotReady("nothing is written while a line is carried out"))
         yield written
 
+    def awaiting_any(self, prefix: bytes) -> AbstractContextManager[Future[None]]:
+        return self.awaiting(prefix)
 
 class Exchange:
     """The two sides of a request: its body, and what the response writes."""

@@ -41,3 +41,6 @@ class ViewProtocol(Protocol):
 
     def awaiting(self, row: bytes) -> AbstractContextManager[Future[None]]:
         """Yield a future that is done once that row of the view is written; never blocks."""
+
+    def awaiting_any(self, prefix: bytes) -> AbstractContextManager[Future[None]]:
+        """Yield a future that is done once a row whose key begins so is written; never blocks."""

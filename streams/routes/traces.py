@@ -15,7 +15,7 @@ from streams.errors import NotFound
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery
 from streams.routes.thing_kinds import KINDS
-from streams.view_store.graph.index import Direction, Link, steps
+from streams.view_store.graph.index import Direction, Link, edges_into, steps
 from streams.view_store.graph.until import EdgesUntil
 from streams.view_store.graph.walk import Truncation, Walk
 from streams.views.reads import RowReader
@@ -150,7 +150,12 @@ def _thing_of_trace(call: Call) -> Thing:
     )
 
 
-TRACE = ThingQuery(_thing_of_trace, _find, _same_rows)
+TRACE = ThingQuery(
+    _thing_of_trace,
+    _find,
+    _same_rows,
+    rows=lambda ids: [edges_into(each) for each in node_names(f"trace:{ids['trace_id']}")],
+)
 ROUTES: tuple[Route, ...] = (
     Route(
         "GET",

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
-from contextlib import aclosing, suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, aclosing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 import mcp.types as types
 from mcp.shared.exceptions import MCPError
@@ -22,7 +24,8 @@ from streams.doors.mcp import task_methods
 from streams.doors.mcp.changes import Changes, Subject
 from streams.doors.mcp.door import Client, Door
 from streams.doors.mcp.list_changes import ListSubject, find_lists, note_contents, watch_lists
-from streams.doors.mcp.notifying import Gone, Notifier
+from streams.doors.mcp.notifying import Notifier
+from streams.doors.mcp.patience import Gone
 from streams.doors.mcp.resources import node_of
 from streams.doors.mcp.results import Json, ToolRefused, refused_by
 from streams.doors.mcp.streaming import check_caller, take_room, watch_drain
@@ -31,9 +34,10 @@ from streams.doors.mcp.waiting import Awaited, await_outcome, each_state
 from streams.doors.mcp.wire import refusal_error
 from streams.errors import ViewNotReady
 from streams.gateway.caller import get_caller
-from streams.routes.thing_kinds import KINDS
+from streams.routes.things import KINDS
 from topology.lineage import kind_of
 
+OpenRow = Callable[[], AbstractContextManager[Future[None]]]
 MOST = 100
 """The things that one client follows at once; further ones are not acknowledged."""
 
@@ -49,10 +53,13 @@ class TaskSubject(Subject):
 
 @dataclass(eq=False)
 class ResourceSubject(Subject):
-    """A resource that a client follows.  rows: the keys of the view's rows that it is made of."""
+    """A resource that a client follows.
+
+    rows: open futures that complete when one of the view's rows is written that it is made of.
+    """
 
     uri: str
-    rows: list[bytes]
+    rows: list[OpenRow]
 
 
 async def listen(
@@ -79,7 +86,7 @@ async def _follow(
     changes = Changes()
     watchers = [asyncio.create_task(_watch_task(door, each, changes)) for each in tasks]
     watchers += [
-        asyncio.create_task(_watch_row(door, row, each, changes))
+        asyncio.create_task(_watch_row(row, each, changes))
         for each in resources
         for row in each.rows
     ]
@@ -125,14 +132,19 @@ def _find_resources(door: Door, wishes: types.SubscriptionFilter) -> Iterator[Re
             yield ResourceSubject(uri, rows)
 
 
-def _find_rows(door: Door, node: str | None) -> list[bytes]:
-    """Return the keys of the rows that the changes of a thing write.  Raises ViewNotReady."""
+def _find_rows(door: Door, node: str | None) -> list[OpenRow]:
+    """Return what waits for the rows that changes of a thing write.  Raises ViewNotReady."""
     kind = "" if node is None else kind_of(node)
-    query = KINDS.get(kind)
-    if node is None or query is None or query.row is None:
+    query, live = KINDS.get(kind), door.gateway.view
+    if node is None or query is None:
         return []
-    with door.gateway.view.reader() as view:
-        return [query.row(ids) for ids in query.find(view, node.removeprefix(f"{kind}:"), None)]
+    with live.reader() as view:
+        all_ids = query.find(view, node.removeprefix(f"{kind}:"), None)
+    if query.row is not None:
+        return [partial(live.awaiting, query.row(ids)) for ids in all_ids]
+    if query.rows is not None:
+        return [partial(live.awaiting_any, each) for ids in all_ids for each in query.rows(ids)]
+    return []
 
 
 def _honoured(
@@ -158,11 +170,11 @@ async def _watch_task(door: Door, subject: TaskSubject, changes: Changes) -> Non
         ending.cancel()
 
 
-async def _watch_row(door: Door, row: bytes, subject: ResourceSubject, changes: Changes) -> None:
+async def _watch_row(row: OpenRow, subject: ResourceSubject, changes: Changes) -> None:
     """Note that a row was written, once it would be noted that it was written again."""
     is_written = False
     while True:
-        with door.gateway.view.awaiting(row) as written:
+        with row() as written:
             if is_written:
                 changes.add(subject)
             await asyncio.wrap_future(written)

@@ -224,5 +224,7 @@ THINGS: Mapping[str, ThingQuery] = {
         as_of.packet,
         lambda ids: key("state", ids["session_id"], ids["packet_id"]),
     ),
-    "apc:protocol": ThingQuery(_protocol, _find_protocol),
+    "apc:protocol": ThingQuery(
+        _protocol, _find_protocol, row=lambda ids: key("protocol", ids["protocol_id"])
+    ),
 }

@@ -24,7 +24,7 @@ from streams.api.things import (
 from streams.protocols.asap import as_of
 from streams.protocols.asap.long_work import LONG_WORK
 from streams.protocols.asap.queries import messages, states, tasks, verdicts
-from streams.protocols.asap.queries.rows import call_end_key
+from streams.protocols.asap.queries.rows import TASKS, call_end_key
 from streams.replay.as_of.query import value_of
 from streams.views.keys import key, text_key
 from streams.views.parse import QueryParams
@@ -331,10 +331,22 @@ def _conversation(call: Call) -> Thing:
 
 THINGS: Mapping[str, ThingQuery] = {
     "asap:task": ThingQuery(_task, _find_task, as_of.task, LONG_WORK.row),
-    "asap:envelope": ThingQuery(_envelope, _find_envelope),
-    "asap:snapshot": ThingQuery(_snapshot, _find_snapshot),
-    "asap:artifact": ThingQuery(_artifact, _find_artifact),
+    "asap:envelope": ThingQuery(
+        _envelope, _find_envelope, rows=lambda ids: [key("asap verdict", ids["envelope_id"])]
+    ),
+    "asap:snapshot": ThingQuery(
+        _snapshot,
+        _find_snapshot,
+        row=lambda ids: key("asap snapshot", ids["task_id"], int(ids["version"])),
+    ),
+    "asap:artifact": ThingQuery(
+        _artifact, _find_artifact, rows=lambda ids: [key("asap artifact", ids["task_id"])]
+    ),
     "asap:call": ThingQuery(_mcp_call, _find_call, row=lambda ids: call_end_key(ids["key"])),
-    "asap:conversation": ThingQuery(_conversation, _find_conversation),
+    "asap:conversation": ThingQuery(
+        _conversation,
+        _find_conversation,
+        rows=lambda ids: [TASKS.filtered("conversation_id", ids["id"])],
+    ),
 }
 """The things of ASAP for `GET /v1/things/{node}`, by kind."""

@@ -17,6 +17,7 @@ from streams.protocols.otel.lineage import span_node
 from streams.protocols.otel.queries import traces
 from streams.protocols.otel.verdicts import message_of
 from streams.replay.as_of.query import value_of
+from streams.views.keys import key
 from streams.views.parse import QueryParams
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import json_of
@@ -70,5 +71,11 @@ def _span(call: Call) -> Thing:
     )
 
 
-THINGS = {"otel:span": ThingQuery(_span, _find_span)}
+THINGS = {
+    "otel:span": ThingQuery(
+        _span,
+        _find_span,
+        row=lambda ids: key("otel span at", ids["trace_id"], ids["span_id"]),
+    )
+}
 """By kind of node."""

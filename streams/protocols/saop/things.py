@@ -377,10 +377,7 @@ def _escalation(call: Call) -> Thing:
 
 THINGS: Mapping[str, ThingQuery] = {
     "saop:session": ThingQuery(
-        _session,
-        _find_session,
-        as_of.session,
-        lambda ids: key("saop session", ids["session_id"]),
+        _session, _find_session, as_of.session, lambda ids: key("saop session", ids["session_id"])
     ),
     "saop:task": ThingQuery(
         _task,
@@ -389,11 +386,13 @@ THINGS: Mapping[str, ThingQuery] = {
         lambda ids: key("task", ids["session_id"], ids["name"]),
     ),
     "saop:turn": ThingQuery(
-        _turn,
-        _find_turn,
-        row=lambda ids: key("saop turn", ids["task_id"], int(ids["turn_index"])),
+        _turn, _find_turn, row=lambda ids: key("saop turn", ids["task_id"], int(ids["turn_index"]))
     ),
-    "saop:rewind": ThingQuery(_rewind, _find_rewind),
-    "saop:escalation": ThingQuery(_escalation, _find_escalation),
+    "saop:rewind": ThingQuery(
+        _rewind, _find_rewind, rows=lambda ids: [key("rewind", ids["session_id"], ids["rewind_id"])]
+    ),
+    "saop:escalation": ThingQuery(
+        _escalation, _find_escalation, row=lambda ids: key("escalation id", ids["escalation_id"])
+    ),
 }
 """The things of SAOP for `GET /v1/things/{node}`, by kind."""

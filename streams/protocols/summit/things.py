@@ -277,8 +277,8 @@ def _manifest_step(fact: _Fact, before: str | None, after: str | None) -> Step:
 
 THINGS: Mapping[str, ThingQuery] = {
     "summit:run": ThingQuery(_run, _find_run, as_of.run, LONG_WORK.row),
-    "summit:reply": ThingQuery(_reply, _find_reply, as_of.run),
-    "summit:call": ThingQuery(_cancelling_call, _find_call, as_of.run),
+    "summit:reply": ThingQuery(_reply, _find_reply, as_of.run, LONG_WORK.row),
+    "summit:call": ThingQuery(_cancelling_call, _find_call, as_of.run, LONG_WORK.row),
     "summit:manifest": ThingQuery(
         _manifest, _find_manifest, row=lambda ids: agent_key(ids["agentId"])
     ),

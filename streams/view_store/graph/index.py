@@ -102,6 +102,11 @@ def steps(
         yield Step(Link(ends[0], relation, ends[1]), ahead, index_key[len(index) :])
 
 
+def edges_into(node: str) -> bytes:
+    """Return the beginning of the keys of the index rows of all edges to a node."""
+    return IN + text_key(node)
+
+
 def edges_of(view: RowReader, links: Iterable[Link]) -> list[bytes]:
     """Return the first LineageEdge record of each link."""
     index_rows = view.get_many([link.index_key for link in links])

@@ -82,6 +82,7 @@ def check(story: Story) -> None:
         positions += [record["position"] for record in thing["records"]]
         assert all(fetch(each) is not None for each in set(positions) - {None})
         check_details(story, thing)
+        check_is_followed(story, thing)
         check_looking_back(story, query, thing)
 
 
@@ -89,6 +90,19 @@ def check_details(story: Story, thing: Json) -> None:
     """They are what the protocol's own route answers."""
     status, body = story.ask(thing["api"])
     assert (status, _without_age(body)) == (200, _without_age(thing["details"]))
+
+
+def check_is_followed(story: Story, thing: Json) -> None:
+    """The rows are there whose writing tells of changes; a call's is written at its end."""
+    view, kind = story.scenario._view, thing["kind"]
+    query = KINDS[kind]
+    for ids in query.find(view, thing["node"].removeprefix(f"{kind}:"), None):
+        if query.row is not None:
+            is_there = view.get_many([query.row(ids)]) != [None] or thing["state"] == "open"
+        else:
+            assert query.rows is not None, f"{kind} is not followed"
+            is_there = any(True for prefix in query.rows(ids) for _ in view.scan(prefix))
+        assert is_there, thing["node"]
 
 
 def _without_age(body: Any) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError
+from contextlib import ExitStack
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.errors import ViewNotReady
 from streams.view_store.row_waiters import RowWaiters
@@ -30,7 +33,7 @@ def test_nobody_waits_on_behind_their_back() -> None:
     with awaiting.row(A) as done:
         pass
     assert done.cancelled()
-    assert not awaiting._waiting
+    assert not awaiting._by_key
     awaiting.written({A: None}.keys())
     with pytest.raises(CancelledError):
         done.result(0)
@@ -54,6 +57,30 @@ def test_after_the_end_nobody_waits() -> None:
     with awaiting.row(A) as later:
         awaiting.written({A: None}.keys())  # by a view that still goes on
         assert later.exception(0) is end
+
+
+def test_a_row_whose_key_begins_so_wakes_who_waits_for_any() -> None:
+    awaiting, prefix = RowWaiters(), key("rewind", "s", "r")
+    with awaiting.rows(prefix) as waits, awaiting.rows(key("rewind", "s")) as more:
+        awaiting.written({key("rewind", "s", "q", 9): b"", key("rewind", "t"): b"", A: b""}.keys())
+        assert (waits.done(), more.done()) == (False, True)
+        awaiting.written({key("rewind", "s", "rr"): b"", key("rewind", "s", "r", 9): b""}.keys())
+        assert waits.result(0) is None
+    with awaiting.rows(prefix) as later:
+        awaiting.close(ViewNotReady("it is stopped"))
+        assert isinstance(later.exception(0), ViewNotReady)
+
+
+@given(st.sets(st.binary(max_size=3)), st.sets(st.binary(max_size=3), max_size=5))
+def test_who_waits_for_any_is_woken_by_those_that_begin_so(
+    keys: set[bytes], prefixes: set[bytes]
+) -> None:
+    awaiting = RowWaiters()
+    with ExitStack() as stack:
+        waits = {each: stack.enter_context(awaiting.rows(each)) for each in prefixes}
+        awaiting.written(keys)
+        woken = {each for each, done in waits.items() if done.done()}
+    assert woken == {each for each in prefixes if any(key.startswith(each) for key in keys)}
 
 
 def test_a_live_view_tells_what_it_has_written(bench: Bench) -> None:

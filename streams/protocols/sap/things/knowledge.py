@@ -20,11 +20,16 @@ from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_VERDICTS, sap_key
 Json = dict[str, Any]
 _DERIVED = "derived"
 _ACTIVE, _INACTIVE = "active", "inactive"
+_MOST_DIGITS = 16
 
 
 def _find_version(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
     cache_key, _, number = name.rpartition("/")
-    return [{"cacheKey": cache_key, "version": number}] if number.isdecimal() else []
+    return [{"cacheKey": cache_key, "version": number}] if _is_version(number) else []
+
+
+def _is_version(text: str) -> bool:
+    return text.isdecimal() and len(text) < _MOST_DIGITS
 
 
 def _version(call: Call) -> Thing:
@@ -70,7 +75,7 @@ def _stored(call: Call, record: Json) -> Iterator[Step]:
 
 def _find_heuristics(view: ReadOnlyStore, name: str, session_id: str | None) -> list[Ids]:
     capability, _, number = name.rpartition("/")
-    return [{"capability": capability, "version": number}] if number.isdecimal() else []
+    return [{"capability": capability, "version": number}] if _is_version(number) else []
 
 
 def _heuristics(call: Call) -> Thing:
@@ -144,6 +149,14 @@ THINGS: Mapping[str, ThingQuery] = {
         as_of.cached,
         lambda ids: key("sap cache", ids["cacheKey"], int(ids["version"])),
     ),
-    "sap:heuristics": ThingQuery(_heuristics, _find_heuristics),
-    "sap:playbook": ThingQuery(_playbook, _find_playbook),
+    "sap:heuristics": ThingQuery(
+        _heuristics,
+        _find_heuristics,
+        row=lambda ids: key("sap heuristics", ids["capability"], int(ids["version"])),
+    ),
+    "sap:playbook": ThingQuery(
+        _playbook,
+        _find_playbook,
+        row=lambda ids: key("sap knowledge", *(ids[name] for name in _PLAYBOOK_PARTS)),
+    ),
 }

@@ -278,6 +278,6 @@ def _signal_steps(facts: Sequence[Fact]) -> Iterator[Step]:
 
 THINGS: Mapping[str, ThingQuery] = {
     "sap:task": ThingQuery(_task, _find_task, as_of.task, LONG_WORK.row),
-    "sap:outcome": ThingQuery(_outcome, _find_outcome, as_of.task),
-    "sap:signal": ThingQuery(_signal, _find_signal, as_of.task),
+    "sap:outcome": ThingQuery(_outcome, _find_outcome, as_of.task, LONG_WORK.row),
+    "sap:signal": ThingQuery(_signal, _find_signal, as_of.task, LONG_WORK.row),
 }

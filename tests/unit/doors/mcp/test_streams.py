@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -18,6 +19,7 @@ from streams.doors.mcp.tails import Tail
 from streams.engine.log import NewTopic
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
+from tests.unit.asap.support import envelope_json
 from tests.unit.doors.mcp.bench import Json, McpBench, mcp_bench
 from tests.unit.doors.mcp.open_requests import FACTS, Wire, call, next_of, serve
 from tests.unit.envelopes import ack, idea, transition
@@ -203,6 +205,24 @@ def test_things_and_sessions_are_listened_to(tmp_path: Any) -> None:
 
     with mcp_bench(tmp_path) as bench:
         serve(bench, work)
+
+
+def test_things_of_many_rows_are_listened_to(tmp_path: Any) -> None:
+    uris = [f"headrace://node/{quote(node)}" for node in ("asap:conversation:c-1", "trace:tr-19")]
+
+    async def work(wire: Wire) -> set[str]:
+        await call(wire, "asap.envelopes", envelope_json())
+        wishes = {"resourceSubscriptions": uris}
+        stream = wire.open("subscriptions/listen", {"notifications": wishes})
+        acknowledged = await next_of(stream, "subscriptions/acknowledged")
+        assert acknowledged["notifications"] == wishes
+        await call(wire, "asap.envelopes", envelope_json())
+        updated = {(await next_of(stream, "resources/updated"))["uri"] for _ in uris}
+        await stream.aclose()
+        return updated
+
+    with mcp_bench(tmp_path) as bench:
+        assert serve(bench, work) == set(uris)
 
 
 def test_lists_are_listened_to(tmp_path: Any) -> None:
