@@ -89,6 +89,7 @@ class ScenarioView:
     def awaiting_any(self, prefix: bytes) -> AbstractContextManager[Future[None]]:
         return self.awaiting(prefix)
 
+
 class Exchange:
     """The two sides of a request: its body, and what the response writes."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -76,11 +78,13 @@ class McpEndpoint:
         from streams.doors.mcp.server import make_server
 
         self._door = new_door(self._gateway, self._openapi, self._push)
-        return StreamableHTTPSessionManager(
+        manager = StreamableHTTPSessionManager(
             make_server(self._door),
             stateless=True,
             max_request_body_size=self._gateway.settings.gateway_max_body_bytes,
         )
+        _freeze()
+        return manager
 
     async def open_door(self) -> Door:
         """Return the door once the SDK is loaded."""
@@ -101,6 +105,13 @@ class McpEndpoint:
         limits = settings.gateway_max_body_bytes, settings.gateway_max_body_values
         body = await read_body(request, *limits, types=None)
         return _Exchange(await asyncio.shield(self._opened), body)
+
+
+@cache
+def _freeze() -> None:
+    """Let full collections, which stop every thread, skip the SDK's objects; once in a process."""
+    gc.collect()
+    gc.freeze()
 
 
 def _refuse_repeated(header: str) -> HttpResponse:

@@ -35,7 +35,8 @@ class ResponseWriter:
 
     async def write(self, body: bytes) -> None:
         """Send more of the body, once it has begun."""
-        await self._begun.wait()
+        if not self._begun.is_set():
+            await self._begun.wait()
         async with self._lock:
             await self._send({"type": "http.response.body", "body": body, "more_body": True})
 

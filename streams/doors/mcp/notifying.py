@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import mcp.types as types
 
 from streams.doors.mcp.clients import Context, is_modern
 from streams.doors.mcp.exchange import ResponseWriter, writer_of
+from streams.doors.mcp.patience import Patience
 from streams.doors.mcp.results import Json
 
-PATIENCE_S = 10.0
-"""How long a client may take nothing before its stream is ended."""
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
-
-
-class Gone(Exception):
-    """The end of a stream.  detail: what the client is told; None for one that takes nothing."""
-
-    def __init__(self, detail: str | None = None) -> None:
-        super().__init__(detail)
-        self.detail = detail
 
 
 class EventSink(Protocol):
@@ -49,6 +39,7 @@ class Notifier:
         self._session, self._id = ctx.session, ctx.request_id
         self._writer = writer_of(ctx.request) if is_modern(ctx) else None
         self._has_begun = False
+        self._patience = Patience()
         self._meta_json = to_json({"_meta": self.meta})
 
     @property
@@ -67,7 +58,7 @@ class Notifier:
             notification,  # type: ignore[arg-type] # an extension's, which the SDK has not
             related_request_id=self._id,
         )
-        await _in_time(sending)
+        await self._patience.send(sending)
         self._has_begun = True
 
     async def send_all(self, name: str, params: Sequence[bytes]) -> None:
@@ -85,16 +76,7 @@ class Notifier:
     async def _write(self, writer: ResponseWriter, name: str, params: Iterable[bytes]) -> None:
         begin = f'{{"jsonrpc":"2.0","method":"notifications/{name}","params":'.encode()
         frames = (b"event: message\r\ndata: %s%s}\r\n\r\n" % (begin, each) for each in params)
-        await _in_time(writer.write(b"".join(frames)))
-
-
-async def _in_time(sending: Awaitable[None]) -> None:
-    """Wait until something is sent.  Raises Gone if the client takes nothing."""
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            await sending
-    except TimeoutError:
-        raise Gone from None
+        await self._patience.send(writer.write(b"".join(frames)))
 
 
 def to_json(value: Json) -> bytes:

@@ -21,7 +21,8 @@ from streams.doors.mcp.door import Door
 from streams.doors.mcp.event_types import Arguments, EventType
 from streams.doors.mcp.events import PUSH, check_request
 from streams.doors.mcp.heartbeats import Heartbeat
-from streams.doors.mcp.notifying import EventSink, Gone, Notifier, extend_object, to_json
+from streams.doors.mcp.notifying import EventSink, Notifier, extend_object, to_json
+from streams.doors.mcp.patience import Gone
 from streams.doors.mcp.polling import (
     Positions,
     Source,
