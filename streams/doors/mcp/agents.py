@@ -129,6 +129,10 @@ async def run(offered: OfferedTool, call: ToolCall) -> Json:
 def _context_of(door: Door, meta: Mapping[str, Any]) -> CallContext:
     """Return what `_meta` says of the run; the door makes an id where there is none."""
     budget, run_id = meta.get(f"{META}budget"), _text_in(meta, "run-id")
+    if budget is not None and not isinstance(budget, dict):
+        raise refused(
+            422, f"{META}budget is an object", "arguments_invalid", f"/_meta/{META}budget"
+        )
     trace, context = _text_in(meta, "trace-id"), meta.get(TRACEPARENT)
     if trace is None and run_id is None and isinstance(context, str):
         trace = trace_id(context.encode(errors="replace"))
@@ -136,7 +140,7 @@ def _context_of(door: Door, meta: Mapping[str, Any]) -> CallContext:
         run_id or door.new_run_id(),
         _text_in(meta, "parent-run-id"),
         trace,
-        budget if isinstance(budget, dict) else None,
+        budget,
     )
 
 

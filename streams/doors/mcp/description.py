@@ -42,6 +42,7 @@ DESCRIPTION = Description(
     needs={("POST", PATH): AccessRule(tuple(Role), checks_origin=True)},
     http_rules=(
         Code("arguments_invalid", 422, "The arguments of an MCP tool break its input schema."),
+        Code("node_kind", 404, "Things of that kind have no state."),
         Code("position_unknown", 404, "No record that may be shown is at that position."),
         Code(
             "result_too_large", 413, "The result of an MCP tool is above its limit; ask for less."

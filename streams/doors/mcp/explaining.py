@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from streams.doors.mcp.door import Door, ToolCall
-from streams.doors.mcp.reading import links_to
+from streams.doors.mcp.reading import check_kind, links_to
 from streams.doors.mcp.records import (
     INTERNAL,
     TOO_LARGE,
@@ -37,6 +37,7 @@ async def explain(call: ToolCall) -> Json:
     if ("position" in arguments) == ("node" in arguments):
         raise refused(422, "exactly one of position and node is needed", "arguments_invalid")
     if "node" in arguments:
+        check_kind(arguments["node"])
         verdict = await _latest_verdict(door, arguments["node"])
         cause = verdict["cause"]
     else:

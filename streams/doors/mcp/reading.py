@@ -12,14 +12,24 @@ from streams.ingress.kinds import KINDS
 from streams.processing import ingress
 from streams.processing.lines import Unparsed, read_value
 from streams.routes.table import NoRoute
+from streams.routes.things import KINDS as KINDS_OF_THINGS
+from topology.lineage import kind_of
 
 _API = "/v1/"
+
+
+def check_kind(node: str) -> None:
+    """Raise ToolRefused for a node of a kind of which there are no things."""
+    if kind_of(node) not in KINDS_OF_THINGS:
+        detail = f"{node} is of no kind that has a state; those are {', '.join(KINDS_OF_THINGS)}"
+        raise refused(404, detail, "node_kind", "/node")
 
 
 async def read_state(call: ToolCall) -> Json:
     """Return where a thing stands, or stood.  Raises ToolRefused."""
     arguments = call.arguments
     node, as_of = arguments["node"], arguments.get("as_of")
+    check_kind(node)
     thing = await call.door.asker.get("things", node, as_of=as_of, after=_after(call))
     state = {"node": thing["node"], "as_of": as_of, "state": thing}
     return tool_result(state, links=[node_link(thing["node"])])

@@ -77,7 +77,8 @@ def _json(value: object, ttl_ms: int = 0) -> Content:
 async def _read_node(door: Door, variables: Variables) -> Content:
     as_of = variables.get("as_of")
     thing = await door.asker.get("things", variables["node"], as_of=as_of)
-    return _json(thing, 0 if as_of is None else FOREVER_MS)
+    is_at_position = as_of is not None and "/" in as_of  # a time may be one that is yet to come
+    return _json(thing, FOREVER_MS if is_at_position else 0)
 
 
 async def _read_record(door: Door, variables: Variables) -> Content:

@@ -27,6 +27,12 @@ def to_2020_12(schema: Any) -> Any:
     return _convert(schema, older)
 
 
+def without_headers(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of 2020-12 without `x-mcp-header`, by which a server asks for headers."""
+    converted: dict[str, Any] = _convert(schema, older=False)
+    return converted
+
+
 def _convert(schema: Any, older: bool) -> Any:
     if isinstance(schema, list):
         return [_convert(each, older) for each in schema]

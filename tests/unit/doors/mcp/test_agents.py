@@ -10,8 +10,9 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from streams.api.agent_tools import AgentTool
-from streams.doors.mcp.agents import ANNOTATIONS, name_of, page_of
+from streams.doors.mcp.agents import ANNOTATIONS, OFFERED, OfferedTool, name_of, page_of
 from streams.doors.mcp.schemas import REFUSAL, or_refusal
+from streams.doors.mcp.server import describe_offered
 from streams.doors.mcp.tools import TOOLS
 from tests.unit.doors.mcp.bench import Json, McpBench
 from tests.unit.doors.mcp.gated import answer_and_judge, answer_only, gated_bench
@@ -127,7 +128,7 @@ def test_a_gate_holds_the_answer_until_the_critic_has_judged(
         assert answer.meta["dev.headrace/run"]["verification"]["status"] == "passed"
 
 
-@pytest.mark.parametrize("meta", [{"run_id": 7}, {"wait_s": "x"}, {"wait_s": True}])
+@pytest.mark.parametrize("meta", [{"run_id": 7}, {"wait_s": "x"}, {"wait_s": True}, {"budget": 1}])
 def test_a_wish_of_another_form_is_refused(bench: McpBench, meta: Json) -> None:
     result = call(bench, RUN, TEXT, **meta)
     assert result.structured_content["rule"] == "arguments_invalid"
@@ -163,6 +164,16 @@ def test_long_names_end_with_a_hash() -> None:
     assert len(long) == len(other) == 64
     assert long[:55] == other[:55]
     assert long != other
+
+
+def test_a_schema_asks_for_no_headers() -> None:
+    region: Json = {"enum": ["x-mcp-header"]}
+    names = {"x-mcp-header": {"type": "string"}, "region": region}
+    schema = {"type": "object", "properties": names}
+    asking = {**names, "region": {**region, "x-mcp-header": "Region"}}
+    tool = AgentTool("a", "1.0.0", "", "t", "", {**schema, "properties": asking}, None)
+    (of,) = OFFERED
+    assert describe_offered(OfferedTool("a__t", tool, of)).input_schema == schema
 
 
 def test_pages_of_tools() -> None:

@@ -14,6 +14,7 @@ from mcp.client import Client
 from streams.doors.mcp import schemas as s
 from streams.doors.mcp.tools import BY_NAME, TOOLS
 from streams.engine.log import Pace
+from streams.gateway.broker import BrokerWatch
 from tests.unit.doors.mcp.bench import LEGACY, MODERN, Json, McpBench, mcp_bench
 from tests.unit.envelopes import IDEA_ID, ack, idea, packet_id
 
@@ -280,8 +281,49 @@ def test_a_node_that_nothing_is_known_of(bench: McpBench) -> None:
     assert (body["status"], body["rule"]) == (404, "node_unknown")
 
 
+def test_without_kafka_nothing_is_sent_and_things_stand_as_they_are_known(
+    bench: McpBench, sent: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BrokerWatch, "reason", "Kafka is away")
+    body = refusal(bench.call("send", topic="apc.packets", envelope=idea(30)))
+    assert (body["status"], body["rule"]) == (503, "service_unavailable")
+    assert "same id" in body["detail"]
+    assert answer(bench.call("state", node=NODE), "state")["node"] == NODE
+
+
+@pytest.mark.parametrize("tool", ["state", "explain"])
+@pytest.mark.parametrize("node", ["apc:nothing:x", "x", "apc:packet"])
+def test_a_node_of_no_kind(bench: McpBench, tool: str, node: str) -> None:
+    body = refusal(bench.call(tool, node=node))
+    assert body["rule"] == ("node_unknown" if node == "apc:packet" else "node_kind")
+
+
 def test_a_large_answer_is_refused(tmp_path: Path) -> None:
     with mcp_bench(tmp_path, mcp_max_result_bytes=4096) as small:
         body = refusal(small.call("query", path="/v1/machines"))
     assert body["rule"] == "result_too_large"
     assert "limit" in body["detail"]
+
+
+@pytest.mark.parametrize(("lag", "behind_ms"), [(1001, 0), (3, 1001)])
+def test_an_answer_of_a_view_that_is_behind_says_how_far(
+    bench: McpBench, sent: Json, monkeypatch: pytest.MonkeyPatch, lag: int, behind_ms: int
+) -> None:
+    status = bench.bench.view.status()._replace(lag=lag, behind_ms=behind_ms)
+    monkeypatch.setattr(bench.bench.view, "status", lambda: status)
+    expected = {"dev.headrace/lag": lag, "dev.headrace/lag-ms": behind_ms}
+    for result in (bench.call("state", node=NODE), bench.call("state", node="apc:packet:none")):
+        assert {name: result.meta[name] for name in expected} == expected
+    for more in ({"after": sent["position"]}, {"as_of": sent["fact"]["position"]}):
+        assert not expected.keys() & (bench.call("state", node=NODE, **more).meta or {}).keys()
+    simulated = bench.call("validate", kind="apc.packet", envelope=idea())
+    assert not expected.keys() & (simulated.meta or {}).keys()
+
+
+def test_an_answer_of_a_view_that_is_a_little_behind_says_nothing(
+    bench: McpBench, sent: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status = bench.bench.view.status()._replace(lag=1000, behind_ms=1000)
+    monkeypatch.setattr(bench.bench.view, "status", lambda: status)
+    meta = bench.call("state", node=NODE).meta or {}
+    assert not [name for name in meta if "lag" in name]
