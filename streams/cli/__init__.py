@@ -141,7 +141,8 @@ def main() -> None:
     """An event-sourced governance log for fleets of AI agents.
 
     Settings come from the environment (HEADRACE_…).  Exit codes: 0 done, 1 a negative answer,
-    2 usage, 3 infrastructure, 130 interrupted.
+    2 usage, 3 infrastructure, 130 interrupted.  Commands of `headrace summit` end with 3 for what
+    is pending and with 4 for infrastructure; `headrace saop rewind` has its own.
 
     \b
     Example:

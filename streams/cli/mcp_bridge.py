@@ -46,6 +46,9 @@ def bridge(url: str | None, command_line: str | None, **options: Any) -> None:
     state directory, which remembers the calls.  SIGTERM ends it once the calls that it has begun
     are answered, a second one at once.
 
+    Exits with 1 when the manifest is rejected or the agent is not registered, 2 for bad usage, 3
+    when the server or Kafka is not reached, or another bridge has the agent.
+
     \b
     Examples:
       headrace mcp bridge --url https://tickets.example/mcp --summit tickets --register
