@@ -7,13 +7,16 @@ import json
 import subprocess
 import sys
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ClassVar, Literal
 
+import mcp.types as types
 import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
+from pydantic import Field
 
 from tests.integration.system import Live
 from tests.processes import named
@@ -24,14 +27,16 @@ Json = dict[str, Any]
 
 
 @asynccontextmanager
-async def client_of(system: Live, transport: str, mode: str = "auto") -> AsyncIterator[Client]:
+async def client_of(
+    system: Live, transport: str, mode: str = "auto", **options: Any
+) -> AsyncIterator[Client]:
     if transport == "http":
         server: Any = f"{system.url}/mcp"
     else:
         environ = {**named(system.environ), "HEADRACE_URL": system.url}
         arguments = ["-m", "streams.cli", "mcp"]
         server = StdioServerParameters(command=sys.executable, args=arguments, env=environ)
-    async with Client(server, read_timeout_seconds=60, mode=mode) as client:
+    async with Client(server, read_timeout_seconds=60, mode=mode, **options) as client:
         yield client
 
 
@@ -87,6 +92,73 @@ def test_who_waits_is_told_how_a_task_gets_on(system: Live, transport: str, mode
     reported, sent = asyncio.run(work())
     assert reported == [(1, "QUEUED"), (2, "RUNNING")]
     assert (sent["state"], sent["outcome"]["status"]) == ("SUCCEEDED", "SUCCEEDED")
+
+
+class TaskParams(types.RequestParams):
+    taskId: str
+
+
+class GetTask(types.Request[TaskParams, Literal["tasks/get"]]):
+    method: Literal["tasks/get"] = "tasks/get"
+    params: TaskParams
+    name_param: ClassVar[str | None] = "taskId"
+
+
+class CreatedTask(types.Result):
+    result_type: Literal["task"] = Field(alias="resultType")
+    task_id: str = Field(alias="taskId")
+
+
+class SeenTask(types.Result):
+    status: str
+    result: Json | None = None
+
+
+class Tasks(ClientExtension):
+    """Follows tasks to their results.  on_seen: called with each status."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+
+    def __init__(self, on_seen: Callable[[str], None]) -> None:
+        self._on_seen = on_seen
+
+    def claims(self) -> Sequence[ResultClaim[Any]]:
+        return [ResultClaim(result_type="task", model=CreatedTask, resolve=self._follow)]
+
+    async def _follow(self, created: CreatedTask, ctx: ClaimContext) -> types.CallToolResult:
+        while True:
+            request = GetTask(params=TaskParams(taskId=created.task_id))
+            task = await ctx.session.send_request(request, SeenTask)
+            self._on_seen(task.status)
+            if task.result is not None:
+                return types.CallToolResult.model_validate(task.result)
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+def test_a_client_with_the_extension_follows_a_task(system: Live, transport: str) -> None:
+    envelope = {**task(), "taskId": str(uuid.uuid4())}
+    sending = {"topic": "sap.tasks", "envelope": envelope, "wait": "outcome"}
+    seen: list[str] = []
+
+    async def work() -> Any:
+        begun = asyncio.Event()
+
+        def on_seen(status: str) -> None:
+            seen.append(status)
+            begun.set()
+
+        extended = client_of(system, transport, extensions=[Tasks(on_seen)])
+        async with asyncio.timeout(120), extended as client:
+            waiting = asyncio.create_task(client.call_tool("send", sending))
+            await begun.wait()
+            results = {"topic": "sap.results", "envelope": result(envelope), "wait_s": 50}
+            await client.call_tool("send", results)
+            return (await waiting).structured_content
+
+    sent = asyncio.run(work())
+    assert (seen[0], seen[-1]) == ("working", "completed")
+    assert (sent["state"], sent["outcome"]["taskId"]) == ("SUCCEEDED", envelope["taskId"])
 
 
 def test_the_service_lists_the_feature(system: Live) -> None:

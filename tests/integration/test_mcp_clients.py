@@ -24,12 +24,14 @@ RUN_LIMIT_S = 180
 @pytest.fixture
 def order(system: Live, tmp_path: Path) -> Path:
     """Write down what a client is to ask."""
-    envelope = {**task(), "taskId": str(uuid.uuid4())}
+    envelope, waited = ({**task(), "taskId": str(uuid.uuid4())} for _ in range(2))
     members = {
         "url": f"{system.url}/mcp",
         "node": sent_packet(system),
         "task": envelope,
         "result": result(envelope),
+        "waited": waited,
+        "results": [result(waited, "RUNNING"), result(waited)],
     }
     file = tmp_path / "order.json"
     file.write_text(json.dumps(members))
@@ -37,14 +39,18 @@ def order(system: Live, tmp_path: Path) -> Path:
 
 
 def check(answer: Any, order: Path, version: str) -> None:
-    """Check what every client gets: tools, a state, a refusal, the result of its task."""
+    """Check what every client gets: tools, a state, a refusal, results, progress, a resource."""
     expected = json.loads(order.read_text())
     assert (answer["server"], answer["version"]) == ("headrace", version)
     assert {"send", "explain", "state"} <= set(answer["tools"])
     assert answer["state"]["node"] == expected["node"]
     assert (answer["refused"], answer["refusal"]["rule"]) == (True, "node_unknown")
-    outcome = answer["outcome"]["outcome"]
-    assert (outcome["taskId"], outcome["status"]) == (expected["task"]["taskId"], "SUCCEEDED")
+    for name, sent in (("outcome", "task"), ("waited", "waited")):
+        outcome = answer[name]["outcome"]
+        assert (outcome["taskId"], outcome["status"]) == (expected[sent]["taskId"], "SUCCEEDED")
+    assert answer["progress"] == ["QUEUED", "RUNNING"]
+    assert answer["resource"]["node"] == expected["node"]
+    assert "token_missing" in answer["completed"]
 
 
 def test_the_go_client_follows_a_task_to_its_result(order: Path, tmp_path: Path) -> None:

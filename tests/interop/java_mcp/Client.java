@@ -1,7 +1,9 @@
-// The official Java client lists and calls tools, gets the result of a SAP task, and is refused.
+// The official Java client lists and calls tools, gets the result of a SAP task, reads a resource,
+// completes an argument, and is refused.  It waits for another task, and is told how that gets on.
 //
-// java -cp … Client.java FILE, in which {"url", "node", "task", "result"} are; prints what it got as
-// JSON.  It speaks 2025-11-25, which has no tasks: it sends the task again, and waits for its end.
+// java -cp … Client.java FILE, in which {"url", "node", "task", "result", "waited", "results"} are;
+// prints what it got as JSON.  It speaks 2025-11-25, which has no tasks: it sends the task again, and
+// waits for its end.
 
 import io.modelcontextprotocol.client.McpClient;
 import io.modelcontextprotocol.client.McpSyncClient;
@@ -10,13 +12,24 @@ import io.modelcontextprotocol.json.McpJsonDefaults;
 import io.modelcontextprotocol.json.McpJsonMapper;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.CallToolResult;
+import io.modelcontextprotocol.spec.McpSchema.CompleteRequest;
+import io.modelcontextprotocol.spec.McpSchema.ReadResourceRequest;
+import io.modelcontextprotocol.spec.McpSchema.ResourceReference;
+import io.modelcontextprotocol.spec.McpSchema.TextResourceContents;
 import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 
 public class Client {
     static final McpJsonMapper JSON = McpJsonDefaults.getMapper();
@@ -29,8 +42,12 @@ public class Client {
             .endpoint(url.getPath())
             .build();
         Map<String, Object> answers = new HashMap<>();
-        try (McpSyncClient client =
-                McpClient.sync(transport).requestTimeout(Duration.ofSeconds(60)).build()) {
+        BlockingQueue<String> told = new LinkedBlockingQueue<>();
+        try (McpSyncClient client = McpClient
+                .sync(transport)
+                .requestTimeout(Duration.ofSeconds(60))
+                .progressConsumer(progress -> told.add(progress.message()))
+                .build()) {
             var begun = client.initialize();
             answers.put("server", begun.serverInfo().name());
             answers.put("version", begun.protocolVersion());
@@ -44,14 +61,51 @@ public class Client {
             Object last = send(client, "sap.tasks", order.get("task"), "outcome");
             answers.put("verdicts", List.of(member(first, "verdict"), member(last, "verdict")));
             answers.put("outcome", last);
+            answers.put("resource", read(client, (String) order.get("node")));
+            answers.put("completed", complete(client, "rule", "token_"));
+            List<String> progress = new ArrayList<>();
+            answers.put("waited", await(client, order, told, progress));
+            answers.put("progress", progress);
         }
         System.out.println(JSON.writeValueAsString(answers));
     }
 
+    static Object read(McpSyncClient client, String node) throws Exception {
+        String uri = "headrace://node/" + URLEncoder.encode(node, StandardCharsets.UTF_8);
+        var contents = client.readResource(ReadResourceRequest.builder(uri).build()).contents();
+        return JSON.readValue(((TextResourceContents) contents.get(0)).text(), Map.class);
+    }
+
+    static List<String> complete(McpSyncClient client, String name, String value) {
+        var reference = new ResourceReference("headrace://rule/{rule}");
+        var argument = new CompleteRequest.CompleteArgument(name, value);
+        var request = CompleteRequest.builder(reference, argument).build();
+        return client.completeCompletion(request).completion().values();
+    }
+
+    /** Waits for a task, and sends a result whenever it is told that the task gets on. */
+    static Object await(
+            McpSyncClient client, Map<?, ?> order, BlockingQueue<String> told, List<String> progress)
+            throws Exception {
+        var request = CallToolRequest
+            .builder("send")
+            .arguments(sending("sap.tasks", order.get("waited"), "outcome"))
+            .progressToken("waiting")
+            .build();
+        var waiting = CompletableFuture.supplyAsync(() -> client.callTool(request));
+        for (Object result : (List<?>) order.get("results")) {
+            progress.add(told.poll(50, TimeUnit.SECONDS));
+            send(client, "sap.results", result, "verdict");
+        }
+        return waiting.get(50, TimeUnit.SECONDS).structuredContent();
+    }
+
     static Object send(McpSyncClient client, String topic, Object envelope, String wait) {
-        Map<String, Object> arguments =
-            Map.of("topic", topic, "envelope", envelope, "wait", wait, "wait_s", 50);
-        return call(client, "send", arguments).structuredContent();
+        return call(client, "send", sending(topic, envelope, wait)).structuredContent();
+    }
+
+    static Map<String, Object> sending(String topic, Object envelope, String wait) {
+        return Map.of("topic", topic, "envelope", envelope, "wait", wait, "wait_s", 50);
     }
 
     static CallToolResult state(McpSyncClient client, Object node) {

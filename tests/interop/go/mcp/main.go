@@ -1,7 +1,9 @@
 // The official Go client lists and calls tools, follows a task of the Tasks extension to its result,
-// and is refused.
+// reads a resource, completes an argument, and is refused.  Without the extension it waits for
+// another task, and is told how that gets on.
 //
-// mcp FILE, in which {"url", "node", "task", "result"} are; prints what it got as JSON.
+// mcp FILE, in which {"url", "node", "task", "result", "waited", "results"} are; prints what it got as
+// JSON.
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"sync"
@@ -25,10 +28,12 @@ const (
 )
 
 type order struct {
-	URL    string         `json:"url"`
-	Node   string         `json:"node"`
-	Task   map[string]any `json:"task"`
-	Result map[string]any `json:"result"`
+	URL     string           `json:"url"`
+	Node    string           `json:"node"`
+	Task    map[string]any   `json:"task"`
+	Result  map[string]any   `json:"result"`
+	Waited  map[string]any   `json:"waited"`
+	Results []map[string]any `json:"results"`
 }
 
 type taskParams struct {
@@ -124,17 +129,70 @@ func main() {
 	for ; task.Status == "working"; task = follow() {
 		time.Sleep(200 * time.Millisecond)
 	}
+	read, err := session.ReadResource(ctx, &mcp.ReadResourceParams{
+		URI: "headrace://node/" + url.QueryEscape(asked.Node),
+	})
+	check(err)
+	completed, err := session.Complete(ctx, &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "headrace://rule/{rule}"},
+		Argument: mcp.CompleteParamsArgument{Name: "rule", Value: "token_"},
+	})
+	check(err)
+	waited, progress := wait(ctx, asked, func(result map[string]any) {
+		call("send", map[string]any{"topic": "sap.results", "envelope": result})
+	})
 	begun := session.InitializeResult()
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"server":   begun.ServerInfo.Name,
-		"version":  begun.ProtocolVersion,
-		"tools":    names,
-		"state":    state.StructuredContent,
-		"refusal":  refused.StructuredContent,
-		"refused":  refused.IsError,
-		"statuses": append(statuses, task.Status),
-		"outcome":  task.Result["structuredContent"],
+		"server":    begun.ServerInfo.Name,
+		"version":   begun.ProtocolVersion,
+		"tools":     names,
+		"state":     state.StructuredContent,
+		"refusal":   refused.StructuredContent,
+		"refused":   refused.IsError,
+		"statuses":  append(statuses, task.Status),
+		"outcome":   task.Result["structuredContent"],
+		"resource":  json.RawMessage(read.Contents[0].Text),
+		"completed": completed.Completion.Values,
+		"waited":    waited.StructuredContent,
+		"progress":  progress,
 	}))
+}
+
+// wait sends a task by a client that knows no tasks, and sends a result whenever it is told that the
+// task gets on.  It returns the answer, and what it was told.
+func wait(
+	ctx context.Context, asked order, send func(map[string]any),
+) (*mcp.CallToolResult, []string) {
+	told := make(chan string, 16)
+	client := mcp.NewClient(
+		&mcp.Implementation{Name: "interop-waiting", Version: "1.0.0"},
+		&mcp.ClientOptions{
+			ProgressNotificationHandler: func(
+				_ context.Context, request *mcp.ProgressNotificationClientRequest,
+			) {
+				told <- request.Params.Message
+			},
+		},
+	)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: asked.URL}, nil)
+	check(err)
+	defer session.Close()
+	answered := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		params := &mcp.CallToolParams{Name: "send", Arguments: map[string]any{
+			"topic": "sap.tasks", "envelope": asked.Waited, "wait": "outcome", "wait_s": 50,
+		}}
+		params.SetProgressToken("waiting")
+		result, err := session.CallTool(ctx, params)
+		check(err)
+		answered <- result
+	}()
+	messages := []string{}
+	for _, result := range asked.Results {
+		messages = append(messages, <-told)
+		send(result)
+	}
+	return <-answered, messages
 }
 
 func check(err error) {
