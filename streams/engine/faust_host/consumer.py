@@ -14,7 +14,7 @@ from streams.engine.faust_host.app import HostApp
 from streams.engine.faust_host.thread import DENIED, ConsumerThread
 from streams.engine.records import TopicPartition
 from streams.engine.runner import TaskRunner
-from streams.errors import AccessDenied, InputTruncated, NotCoPartitioned
+from streams.errors import AccessDenied, InputTruncated, NotCoPartitioned, TopicsMismatch
 
 _TELL_GROUP_S = 1.0
 _LONGEST_TELL_S = 5.0
@@ -54,6 +54,9 @@ class Consumer(driver.Consumer):
             await self.sleep(_TELL_GROUP_S)
             if denied := await self._thread.call_thread(self._thread.denied):
                 await self.app.fail(AccessDenied(f"Kafka does not allow it: {denied}"))
+                return
+            if gone := await self._thread.call_thread(self._thread.gone_topics):
+                await self.app.fail(_deletion_error(gone))
                 return
             await self._tell_group()
 
@@ -168,6 +171,13 @@ def _input_mismatch(missing: frozenset[str]) -> NotCoPartitioned:
     return NotCoPartitioned(
         f"other workers of this group also read {', '.join(sorted(missing))}",
         advice="Start it from the version of the others, with their settings.",
+    )
+
+
+def _deletion_error(topics: Sequence[str]) -> TopicsMismatch:
+    return TopicsMismatch(
+        f"topics are gone while they are read: {', '.join(topics)}",
+        advice="Whoever deleted them deleted their records: docs/operations.md says what to do.",
     )
 
 

@@ -17,6 +17,7 @@ import aiokafka
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.protocol.fetch import FetchRequest, FetchRequestStruct
 
+from streams.engine.faust_host.metadata import MissingTopics, PacedUpdates
 from streams.engine.fetched import records
 from streams.engine.records import TopicPartition
 
@@ -33,15 +34,29 @@ FetchPosition = tuple[int, int]
 class SessionConsumer(aiokafka.AIOKafkaConsumer):
     """A consumer with fetch sessions.
 
-    It also reads records with any header names, and waits for a broker that does not know itself
-    yet.
+    It also reads records with any header names, waits for a broker that does not know itself
+    yet, and notes topics that are gone.
     """
+
+    _missing: MissingTopics | None = None
+    _sessions: FetchSessions | None = None
 
     async def start(self) -> None:
         records.install()
         self._client.coordinator_lookup = partial(coordinator_of, self._client)
+        self._missing = MissingTopics(self.subscription)
+        self._client.cluster.add_listener(self._missing.note)
         await super().start()
-        self._fetcher._client = FetchSessions(self._client, self._assignment)
+        self._sessions = self._fetcher._client = FetchSessions(self._client, self._assignment)
+
+    async def stop(self) -> None:
+        await super().stop()
+        if self._sessions is not None:
+            self._sessions.close()
+
+    def gone_topics(self) -> list[str]:
+        """Return the topics of the subscription that have been deleted."""
+        return [] if self._missing is None else self._missing.gone()
 
     def _assignment(self) -> Any:
         subscription = self._subscription.subscription
@@ -72,9 +87,17 @@ class FetchSessions:
         self._assignment = assignment
         self._assigned: Any = None
         self._sessions: dict[int, _Session] = {}
+        self._updates = PacedUpdates(lambda: client.force_metadata_update())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
+
+    def force_metadata_update(self) -> Any:
+        """Return a future of the next update, which comes the later the more there were lately."""
+        return self._updates.request()
+
+    def close(self) -> None:
+        self._updates.close()
 
     async def send(self, node_id: int, request: Any, **options: Any) -> Any:
         if not isinstance(request, FetchRequest):

@@ -71,6 +71,11 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return str(exc)
         return None
 
+    async def gone_topics(self) -> list[str]:
+        """Return the input topics that have been deleted while we read them."""
+        topics: list[str] = self._ensure_consumer().gone_topics()
+        return topics
+
     async def confirmed(self) -> bool:
         """Send a heartbeat of our generation; return whether the coordinator accepts it.
 
