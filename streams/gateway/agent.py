@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from streams.asap.on_log import LogStream
 from streams.errors import ViewNotReady
 from streams.gateway.app import make_gateway
+from streams.gateway.await_view import await_view
 from streams.gateway.server import PATIENCE_S, open_log, start_view
 from streams.protocols.asap.rpc import GatewayHost
 from streams.settings import Settings
 from streams.view_store.live import LiveView
-
-_POLL_S = 0.05
 
 
 @contextmanager
@@ -41,8 +41,6 @@ def agent_stream(settings: Settings, patience_s: float = PATIENCE_S) -> Iterator
 
 def _wait_ready(view: LiveView, patience_s: float) -> None:
     """Wait until the view has read the log.  Raises ViewNotReady."""
-    deadline = time.monotonic() + patience_s
-    while not view.status().ready:
-        if time.monotonic() > deadline:
+    with ThreadPoolExecutor(1) as waiting:  # the caller may have an event loop
+        if not waiting.submit(asyncio.run, await_view(view, patience_s)).result():
             raise ViewNotReady(f"the view is not ready after {patience_s:.0f} s")
-        time.sleep(_POLL_S)

@@ -35,6 +35,7 @@ from streams.errors import (
     TopicsMismatch,
 )
 from streams.gateway.app import create_app
+from streams.gateway.await_view import await_view
 from streams.gateway.http_protocol import BoundedProtocol
 from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
 from streams.gateway.live_tail import TailHub
@@ -61,7 +62,6 @@ log = logging.getLogger("streams.gateway")
 PATIENCE_S = 60.0
 """How long a gateway waits for Kafka when it starts."""
 _RETRY_S = 0.5
-_READY_S = 0.05
 
 
 def run_gateway(
@@ -249,8 +249,7 @@ class Server(uvicorn.Server):
 
 async def _when_ready(view: LiveView, address: Address, on_ready: Callable[[], None]) -> None:
     log.info("listening on %s", address.url)
-    while not view.status().ready:
-        await asyncio.sleep(_READY_S)
+    await await_view(view)
     on_ready()
 
 

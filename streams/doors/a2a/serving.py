@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from itertools import islice
 
 from starlette.requests import ClientDisconnect, Request
@@ -24,6 +22,7 @@ from streams.doors.a2a.refusals import shape_refusal
 from streams.doors.a2a.responses import shared_headers
 from streams.doors.push.service import PushService
 from streams.errors import HeadraceError, NotFound, Unauthenticated
+from streams.gateway.await_view import await_view
 from streams.gateway.caller import get_caller
 from streams.gateway.context import Gateway
 from streams.gateway.entity_tags import matches
@@ -36,7 +35,6 @@ from streams.views.parse import QueryParams
 from streams.views.query_params import AFTER, FRESH
 
 _LIST = "/v1/a2a/agents"
-_LOOK_S = 0.05
 _VERBS = {"": "GetTask", "cancel": "CancelTask", "subscribe": "SubscribeToTask"}
 _METHODS = {
     "GetTask": ("GET", "HEAD"),
@@ -76,11 +74,7 @@ class Serving:
         """
         if request.method != "GET" or not request.url.path.endswith(":subscribe"):
             return
-        view, seconds = self._gateway.view, self._door.settings.gateway_wait_s
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while not view.status().ready:
-                    await asyncio.sleep(_LOOK_S)
+        await await_view(self._gateway.view, self._door.settings.gateway_wait_s)
 
     async def _await_position(self, request: Request) -> None:
         """Wait until the view has seen what a GET asks for by `after`.
