@@ -35,6 +35,8 @@ LISTEN = "streams.cli gateway --listen 127.0.0.1:0"
 ASSETS = ROOT / "streams/doors/console/assets"
 SAMPLE = 50
 CATCH_UP_S = 300.0
+ANSWER_S = 60.0
+"""How long an answer, or a command, may take."""
 
 
 def built_kb(folder: Path) -> float:
@@ -65,7 +67,9 @@ class Asker:
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
-        self._connection = http.client.HTTPConnection(place.hostname or "", place.port)
+        self._connection = http.client.HTTPConnection(
+            place.hostname or "", place.port, timeout=ANSWER_S
+        )
 
     def ask(self, path: str, headers: Mapping[str, str]) -> tuple[float, int, str]:
         """Return the milliseconds to the last byte, the status and the ETag."""
@@ -140,6 +144,7 @@ def measure_command(runs: Recorder, url: str, rounds: int) -> None:
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
             check=True,
+            timeout=ANSWER_S,
         )
         took.append((time.perf_counter() - began) * 1000)
     runs.add("command: overview", p50_ms=statistics.median(took), max_ms=max(took))

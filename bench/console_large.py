@@ -13,7 +13,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, Route
 
 from bench.cluster import percentile
-from bench.console_pages import LIMIT_MS, READY, SCROLL
+from bench.console_pages import LIMIT_MS, READY, SCROLL, script
 from bench.results import Recorder
 from tests.console.load import TailPage
 
@@ -21,29 +21,26 @@ ROWS = 10_000
 NODES = 2000
 LED_TO = 8
 AT = "2026-01-01T00:00:00.000Z"
-_LOAD_ROWS = """
-async ([scroller, count]) => {
+LOAD_ROWS = """
   let last = 0;
   while (last < count) {
     scroller.scrollTop = scroller.scrollHeight;
-    await new Promise(requestAnimationFrame);
+    await drawFrame();
     const rows = scroller.querySelectorAll('[data-row]');
     last = Number(rows[rows.length - 1]?.getAttribute('aria-rowindex') ?? 1) - 1;
   }
   scroller.scrollTop = 0;
-  await new Promise(requestAnimationFrame);
+  await drawFrame();
   return last;
-}
 """
 _MOVE = """
-async canvas => {
   const box = canvas.getBoundingClientRect();
   const [clientX, clientY] = [box.x + box.width / 2, box.y + box.height / 2];
   const frames = [];
   let before = performance.now();
   const draw = async event => {
     canvas.dispatchEvent(event);
-    await new Promise(requestAnimationFrame);
+    await drawFrame();
     const now = performance.now();
     frames.push(now - before);
     before = now;
@@ -57,7 +54,6 @@ async canvas => {
     await draw(new KeyboardEvent('keydown', {key, shiftKey: true, bubbles: true}));
   }
   return frames;
-}
 """
 
 
@@ -66,7 +62,8 @@ def measure_list(runs: Recorder, browser: Browser, url: str, count: int) -> None
     page = _open(browser, f"{url}/console/apc?tab=packets")
     page.locator("[data-row]").first.wait_for()
     scroller = page.locator("section.scroller")
-    rows = page.evaluate(_LOAD_ROWS, [scroller.element_handle(), min(ROWS, count)])
+    load = script("([scroller, count])", LOAD_ROWS)
+    rows = page.evaluate(load, [scroller.element_handle(), min(ROWS, count)])
     frames, row_elements = scroller.evaluate(SCROLL)
     runs.add(
         "list, scrolled from end to end",
@@ -96,7 +93,7 @@ def measure_graph(runs: Recorder, browser: Browser, url: str, count: int = NODES
         page.keyboard.press("Enter")
         canvas = page.locator(f"[data-graph][data-drawn='{count}']")
         canvas.wait_for()
-    frames = canvas.evaluate(_MOVE)
+    frames = canvas.evaluate(script("canvas", _MOVE))
     runs.add(
         "graph, zoomed and panned",
         nodes=count,

@@ -20,6 +20,8 @@ SLOW_RATE = 50
 SLOW_S = 10
 OVERVIEWS = 10
 LIMIT_MS = 120_000
+FRAME_LIMIT_MS = 10_000
+"""How long a script waits for one frame: none is drawn of a page that is not in front."""
 _FILLED = """
 new MutationObserver(() => {
   if (document.documentElement?.dataset.ready === 'true') window.filledAt ??= performance.now();
@@ -35,22 +37,47 @@ new MutationObserver(() => {
   }
 }).observe(document, {childList: true, subtree: true, attributeFilter: ['data-key']});
 """
-SCROLL = """
-async scroller => {
+_FRAMES = """
+  const deadline = performance.now() + %d;
+  const drawFrame = () => new Promise((resolve, reject) => {
+    if (performance.now() > deadline) {
+      reject(new Error('the script took longer than its limit'));
+      return;
+    }
+    const timer = setTimeout(() => reject(new Error('no frame was drawn')), %d);
+    requestAnimationFrame(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+"""
+
+
+def script(parameter: str, body: str, limit_ms: int = LIMIT_MS) -> str:
+    """Return a script that may wait for frames by `drawFrame`, and ends within a limit.
+
+    Playwright itself waits for a script's end for ever.
+    """
+    return f"async {parameter} => {{{_FRAMES % (limit_ms, FRAME_LIMIT_MS)}{body}}}"
+
+
+SCROLL = script(
+    "scroller",
+    """
   const frames = [];
   let row_elements = 0;
   let before = performance.now();
   for (let top = 0; top < scroller.scrollHeight; top += scroller.clientHeight / 2) {
     scroller.scrollTop = top;
-    await new Promise(requestAnimationFrame);
+    await drawFrame();
     const now = performance.now();
     frames.push(now - before);
     before = now;
     row_elements = Math.max(row_elements, document.querySelectorAll('[data-row]').length);
   }
   return [frames, row_elements];
-}
-"""
+""",
+)
 
 
 class Loads:

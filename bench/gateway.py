@@ -54,7 +54,7 @@ class Client:
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
-        self._connection = http.client.HTTPConnection(place.hostname or "", place.port)
+        self._connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=120)
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
         self._connection.request(method, path, body, JSON if body else {})

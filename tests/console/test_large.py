@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Error, Page, Route, expect
 
-from bench.console_large import make_graph, name_node
+from bench.console_large import LOAD_ROWS, make_graph, name_node
+from bench.console_pages import script
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_connections import serving
 
@@ -115,3 +116,12 @@ def test_a_graph_above_its_bound_says_what_it_leaves_out(url: str, page: Page) -
     expect(page.locator("section.scroller table")).to_have_attribute(
         "aria-rowcount", str(len(make_graph(NODES)["items"]) + 1)
     )
+
+
+def test_a_script_of_the_bench_ends_where_rows_never_come(page: Page) -> None:
+    """Let the script that loads a list wait for rows that a page does not have."""
+    page.set_content("<section></section>")
+    scroller = page.locator("section").element_handle()
+    load = script("([scroller, count])", LOAD_ROWS, limit_ms=300)
+    with pytest.raises(Error, match="longer than its limit"):
+        page.evaluate(load, [scroller, ROWS])
