@@ -109,6 +109,7 @@ _SAOP = ProtocolCommands(
                 "audit": CommandEntry(
                     "saop.queries", "Compare streamed thoughts with those of turns.", "audit"
                 ),
+                "rewinds": CommandEntry("saop.queries", "Show rewinds of sessions.", "rewinds"),
                 "rewind": CommandEntry(
                     "rewind", "Reset a session and its git work tree to a commit."
                 ),
@@ -187,6 +188,9 @@ _ASAP = ProtocolCommands(
                 ),
                 "messages": CommandEntry(
                     "asap.queries", "Show the messages between a task's agents.", "messages"
+                ),
+                "conversations": CommandEntry(
+                    "asap.queries", "Show conversations.", "conversations"
                 ),
                 "agents": CommandEntry("asap.queries", "Show the manifests in force.", "agents"),
                 "request": CommandEntry(

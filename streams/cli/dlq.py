@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import common, gateway_client, text
+from streams.cli import common, gateway_client, lists, text
 from streams.cli.cells import Row
 from streams.errors import UsageError
 from streams.settings import Settings
@@ -106,6 +107,48 @@ def _show_groups_plain(rows: list[dict[str, Any]]) -> None:
         return
     titles = ("topic", "code", "count", "last", "position", "message")
     common.show_table(titles, [tuple(group[title] for title in titles) for group in rows])
+
+
+_STATES = ("ready", "done", "failed_again", "undecodable", "masked", "gone", "no_record")
+_RECORD = lists.columns("at", "position", "topic", "code", "state", "source", "key", "message")
+
+
+@command.command("records")
+@click.option("--topic", metavar="NAME", help="Only dead letters of this input topic.")
+@click.option("--code", metavar="CODE", help="Only dead letters with this code.")
+@click.option("--state", type=click.Choice(_STATES), help="Whether it can be redriven, or why not.")
+@lists.options
+def show_records(**params: Any) -> None:
+    """Show single dead letters, the newest first.
+
+    \b
+    Examples:
+      headrace dlq records --topic apc.packets --code decide_failed
+      headrace dlq records --state ready
+    """
+    lists.show("/v1/dead-letters", "dead letters", _RECORD, text_table=_RECORDS, **params)
+
+
+class _Records(lists.TextTable):
+    """A table whose messages stand below the rows of a narrow page."""
+
+    def show(self, page: text.Page, items: Iterable[Any], what: str) -> None:
+        titles = self.titles[:-1] if page.is_narrow else self.titles
+        page.table(titles, [self.row(item, page) for item in items], what=what)
+
+
+def _record_row(item: Any, page: text.Page) -> Row:
+    cells = [
+        page.time(item["at"]),
+        page.plain(item["position"]),
+        page.plain(item["code"], "red"),
+        page.plain(item["state"], "green" if item["state"] == "ready" else ""),
+    ]
+    message = page.message(item["message"])
+    return Row(cells, message) if page.is_narrow else Row([*cells, message])
+
+
+_RECORDS = _Records(("time", "position", "code", "state", "message"), _record_row)
 
 
 @command.command("show")

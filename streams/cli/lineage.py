@@ -49,11 +49,12 @@ FORMATS = ("tree", "json", "dot", "mermaid")
 @click.option("--cursor", metavar="CURSOR", help="Cursor of the page, from the previous one.")
 @text.options
 @common.read_options
+@common.as_of_option
 def command(form: str | None, **params: Any) -> None:
     """Show the ancestors and descendants of a node of the lineage graph, over all protocols.
 
     docs/reference/lineage.md lists the forms of node names.  With blast_radius, NODE is a
-    retraction, or a node that is or might be retracted.
+    retraction, or a node that is or might be retracted.  --as-of leaves out later edges.
 
     \b
     Examples:

@@ -59,6 +59,19 @@ def options(function: Any) -> Any:
     return function
 
 
+def window_options(word: str) -> Callable[[Any], Any]:
+    """Add `--from` and `--to`, whose parameters are `from` and `to`.  word: as `Created`."""
+
+    def add(function: Any) -> Any:
+        start = click.option(
+            "--from", "from", metavar="TIME", help=f"{word} not earlier, ISO 8601."
+        )
+        end = click.option("--to", metavar="TIME", help=f"{word} earlier than this, ISO 8601.")
+        return start(end(function))
+
+    return add
+
+
 def show(
     path: str,
     what: str,

@@ -83,6 +83,7 @@ def _verdict_row(each: Any, page: text.Page) -> Row:
 @click.command("agents")
 @click.option("--protocol", type=_PROTOCOLS, help="In this protocol.")
 @click.option("--q", metavar="TEXT", help="Whose id contains this text.")
+@click.option("--from", "from", metavar="TIME", help="Who have sent since, ISO 8601.")
 @lists.options
 def agents(**params: Any) -> None:
     """Show who sends, and what becomes of it, the latest first.

@@ -7,8 +7,9 @@ from typing import Any
 from schemas.formats import iso_ms
 from streams.api.route import Call, Query, Route
 from streams.protocols.queries import QUERIES
+from streams.views.keys import key
 from streams.views.pages import Entries, page_of
-from streams.views.query_params import CURSOR, Parameter, limit, one_of
+from streams.views.query_params import CURSOR, Parameter, ValueForm, limit, one_of
 from streams.views.service.agents import BY_TIME, AgentRow, latest_agents
 
 Json = dict[str, Any]
@@ -17,6 +18,7 @@ MOST_READ = 10_000
 AGENT_PARAMS = (
     one_of("protocol", "in this protocol", tuple(side.name for side in QUERIES)),
     Parameter("q", "whose id contains this text", low=1),
+    Parameter("from", "who have sent since this time", ValueForm.TIME),
     limit(100, 1000),
     CURSOR,
 )
@@ -29,7 +31,8 @@ def list_agents(call: Call) -> Json:
     def matches(agent: str, its_protocol: str) -> bool:
         return protocol in (None, its_protocol) and (text is None or text in agent)
 
-    latest = latest_agents(call.view, matches)
+    start = call.params.time("from")
+    latest = latest_agents(call.view, matches, b"" if start is None else BY_TIME + key(start))
 
     def entries(before_key: bytes | None) -> Entries:
         for row_key, row in latest(before_key):

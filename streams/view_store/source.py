@@ -20,7 +20,7 @@ from topology.retention import DELETE_RETENTION_MS
 if TYPE_CHECKING:
     from streams.view_store.transparency import TransparencyLog
 
-FORMAT = 13
+FORMAT = 14
 """Incremented when the format of a view's rows changes; older stores are then rebuilt."""
 
 _IDENTITY_CHANGED = "the topics, the cluster or the form of the rows are not those of the copy"

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from schemas import Problem
 from schemas.formats import parse_ms
 from streams.errors import InvalidInput
+from streams.views.keys import key
 from streams.views.positions import Position
 from streams.views.query_params import AFTER, Parameter
 
@@ -69,6 +70,13 @@ class QueryParams:
         """Return a time in ms since the epoch."""
         value = self._values.get(name)
         return None if value is None else parse_ms(value)
+
+    def window(self, prefix: bytes) -> tuple[bytes | None, bytes | None]:
+        """Return the least key of `from` and that of `to`, of keys that a time follows."""
+        start, end = (
+            None if at is None else prefix + key(at) for at in (self.time("from"), self.time("to"))
+        )
+        return start, end
 
     def position(self, name: str = "after") -> Position | None:
         value = self._values.get(name)

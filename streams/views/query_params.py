@@ -107,6 +107,19 @@ def one_of(name: str, meaning: str, choices: tuple[str, ...]) -> Parameter:
     return Parameter(name, meaning, choices=choices)
 
 
+def window(meaning: str) -> tuple[Parameter, Parameter]:
+    """Return the declarations of `from` (inclusive) and `to` (exclusive).
+
+    meaning: what happened to a row at its time, as `created`.
+    """
+    return (
+        Parameter(
+            "from", f"{meaning} not earlier", ValueForm.TIME, example="2026-11-22T12:00:00.000Z"
+        ),
+        Parameter("to", f"{meaning} earlier", ValueForm.TIME, example="2026-11-23T12:00:00.000Z"),
+    )
+
+
 SESSION_ID = Parameter("session_id", "of this session", example="sess-01")
 RUN_ID = Parameter("run_id", "of this run", example="run-01")
 TASK_ID = Parameter("task_id", "of this task", example="task-01")

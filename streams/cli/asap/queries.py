@@ -23,6 +23,7 @@ _TASK = lists.columns("task.created_at", "task.id", "task.status", "worker", "sk
 _EVENT = lists.columns("sequence", "at", "rule", "status", "sender", "snapshot_version")
 _SNAPSHOT = lists.columns("version", "id", "checkpoint", "created_at", "restored_from")
 _MESSAGE = lists.columns("timestamp", "id", "sender", "role", "parts")
+_CONVERSATION = lists.columns("id", "tasks", "created_at", "last_created_at")
 _AGENT = lists.columns("id", "name", "version", "endpoints.asap")
 
 
@@ -101,9 +102,11 @@ def _flat(answer: Any) -> Any:
 @click.option("--worker", metavar="URN", help="Tasks of this worker.")
 @click.option("--skill", "skill_id", metavar="ID", help="Tasks that need this skill.")
 @click.option("--parent", "parent_task_id", metavar="ID", help="Subtasks of this task.")
+@lists.window_options("Created")
+@click.option("--order", type=click.Choice(["oldest", "newest"]), help="Which come first.")
 @lists.options
 def tasks(**params: Any) -> None:
-    """Show tasks, the oldest first.
+    """Show tasks, the oldest first unless --order says otherwise.
 
     \b
     Example:
@@ -179,6 +182,20 @@ def messages(id: str, after: str | None) -> None:
     """
     answer = _get(_task_path(id, "messages"), after)
     _show_items(_MESSAGE, tables.MESSAGES, answer, "messages")
+
+
+@click.command("conversations")
+@click.option("--participant", metavar="URN", help="Those in which this agent asks or works.")
+@lists.options
+def conversations(**params: Any) -> None:
+    """Show conversations, by id, with the number of their tasks.
+
+    \b
+    Example:
+      headrace asap conversations --participant urn:asap:agent:planner
+    """
+    table = tables.CONVERSATIONS
+    lists.show("/v1/asap/conversations", "conversations", _CONVERSATION, text_table=table, **params)
 
 
 @click.command("agents")

@@ -75,6 +75,15 @@ def _parts(parts: Any, page: Page) -> Cell:
     return page.joined(*cells) if cells else page.plain(None)
 
 
+def _conversation(item: Json, page: Page) -> Sequence[Cell]:
+    return [
+        page.id(item["id"]),
+        page.number(item["tasks"]),
+        page.time(item["created_at"]),
+        page.time(item["last_created_at"]),
+    ]
+
+
 def _agent(item: Json, page: Page) -> Sequence[Cell]:
     return [
         page.message(item["id"]),
@@ -88,4 +97,5 @@ TASKS = TextTable(("created", "task", "state", "worker", "skill", "events"), _ta
 EVENTS = TextTable(("#", "time", "rule", "state", "sender", "snapshot"), _event)
 SNAPSHOTS = TextTable(("version", "created", "snapshot", "checkpoint", "restored from"), _snapshot)
 MESSAGES = TextTable(("time", "message", "sender", "role", "parts"), _message)
+CONVERSATIONS = TextTable(("conversation", "tasks", "first", "last"), _conversation)
 AGENTS = TextTable(("agent", "name", "version", "endpoint"), _agent)

@@ -12,6 +12,7 @@ from streams.cli.saop import tables
 
 _AGENTS = click.Choice(["researcher", "architect", "developer", "reviewer"])
 _DETECTORS = click.Choice(["confidence", "repetition", "failures"])
+_REWIND_STATES = click.Choice(["prepared", "applied", "aborted", "lapsed"])
 _ORIGINS = click.Choice(sorted(set(PROTOCOLS) - {"saop"}))
 
 _TURN = lists.columns(
@@ -28,6 +29,9 @@ _SESSION = lists.columns(
 _ESCALATION = lists.columns(
     *("at", "task_id", "session_id", "agent_id", "turn_index", "detector", "rules", "outcome")
 )
+_REWIND = lists.columns(
+    *("at", "rewind_id", "session_id", "state", "target_task_id", "git_hash", "requested_by")
+)
 _AUDIT = lists.columns(
     *("task_id", "session_id", "turn_index", "agent_id", "status", "reason"),
     *("chunks", "first_difference"),
@@ -36,6 +40,8 @@ _AUDIT = lists.columns(
 
 @click.command("sessions")
 @click.option("--session", "session_id", metavar="ID", help="This session.")
+@lists.window_options("With events")
+@click.option("--order", type=click.Choice(["name", "latest"]), help="Which come first.")
 @lists.options
 @common.as_of_option
 def sessions(**params: Any) -> None:
@@ -100,6 +106,22 @@ def escalations(**params: Any) -> None:
     """
     table = tables.ESCALATIONS
     lists.show("/v1/saop/escalations", "escalations", _ESCALATION, text_table=table, **params)
+
+
+@click.command("rewinds")
+@click.option("--session", "session_id", metavar="ID", help="Rewinds of this session.")
+@click.option("--task", "task_id", metavar="ID", help="Rewinds to a commit of this task.")
+@click.option("--state", type=_REWIND_STATES, help="Rewinds in this state.")
+@lists.window_options("First ordered")
+@lists.options
+def rewinds(**params: Any) -> None:
+    """Show rewinds of sessions and their states, the newest first.
+
+    \b
+    Example:
+      headrace saop rewinds --session s-9 --state prepared
+    """
+    lists.show("/v1/saop/rewinds", "rewinds", _REWIND, text_table=tables.REWINDS, **params)
 
 
 @click.command("audit")

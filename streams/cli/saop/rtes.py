@@ -25,6 +25,7 @@ _REJECTION = lists.columns(
 @click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
 @click.option("--type", metavar="TYPE", help="Only events of this type.")
 @click.option("--task", "task_id", metavar="ID", help="Only events of this task.")
+@click.option("--after-sequence", type=click.IntRange(0), metavar="N", help="Only events after N.")
 @lists.options
 def events(**params: Any) -> None:
     """Show the events of a session by number, one line each.

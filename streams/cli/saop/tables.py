@@ -83,6 +83,22 @@ def _escalation(item: Json, page: Page) -> Row:
     return Row(cells, note=_note(", ".join(item["rules"]), page))
 
 
+def _rewind(item: Json, page: Page) -> Sequence[Cell]:
+    return [
+        page.time(item["at"]),
+        page.id(item["rewind_id"]),
+        page.id(item["session_id"]),
+        page.plain(item["state"], _REWIND_STATES.get(item["state"], "")),
+        page.id(item["target_task_id"]),
+        page.id(item["git_hash"]),
+        page.number(len(item["moved"])),
+        page.message(item["requested_by"]),
+    ]
+
+
+_REWIND_STATES = {"applied": "green", "prepared": "yellow"}
+
+
 def _audit(item: Json, page: Page) -> Row:
     difference = item["first_difference"]
     reason = item["reason"]
@@ -122,6 +138,9 @@ TASKS = TextTable(("last", "session", "task", "state", "failures", "commit", "or
 TURNS = TextTable(("time", "turn", "agent", "confidence", "held", "missing"), _turn)
 ESCALATIONS = TextTable(
     ("time", "task", "session", "agent", "turn", "detector", "outcome"), _escalation
+)
+REWINDS = TextTable(
+    ("time", "rewind", "session", "state", "task", "commit", "moved", "by"), _rewind
 )
 AUDIT = TextTable(("", "task", "session", "turn", "agent", "status", "chunks"), _audit)
 CALLS = TextTable(("call", "tool", "task", "status", "ms", "events", "flags"), _call)

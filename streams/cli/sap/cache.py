@@ -16,6 +16,10 @@ from streams.errors import InvalidInput, NotFound, UsageError
 from streams.settings import Settings
 
 _COLUMNS = ("version", "storedAt", "ageSec", "taskId", "recordSha256")
+_KEYS = lists.columns(
+    *("cacheKey", "version", "capability", "territory", "storedAt", "alignment", "producer"),
+    "refused",
+)
 _CHAIN = ("", "version", "stored at", "producer", "alignment", "task", "hash", "before")
 _APART = ("cacheKey", "version", "verified", "output")
 """Members of a version that stand apart from the others."""
@@ -32,12 +36,14 @@ _APART = ("cacheKey", "version", "verified", "output")
     help="The key of a task in a file, offline.",
 )
 @click.option("--verify", is_flag=True, help="Check the hashes of KEY, or of all keys.")
+@click.option("--capability", metavar="C", help="List the keys of this capability.")
+@click.option("--territory", metavar="T", help="List those of this territory; '' for none.")
+@click.option("--cursor", metavar="CURSOR", help="Cursor of the page of a list, from the previous.")
+@click.option("--limit", type=click.IntRange(1, lists.MAX_LIMIT), help="Most rows of a list.")
 @text.options
 @common.read_options
 @common.as_of_option
-@click.pass_context
 def command(
-    ctx: click.Context,
     key: str | None,
     version: int | None,
     versions: bool,
@@ -45,15 +51,17 @@ def command(
     verify: bool,
     after: str | None,
     as_of: str | None,
+    **filters: Any,
 ) -> None:
     """Show cached results by key, prove that none was changed, or compute a task's key.
 
-    Text shows all versions of KEY as a chain, each with a sign: whether its hash holds and it
-    follows the version before it.  --verify exits with 1 when a record does not match its hash,
-    or is missing.
+    Without KEY, list the keys, each with its newest version.  Text shows all versions of KEY as a
+    chain, each with a sign: whether its hash holds and it follows the version before it.  --verify
+    exits with 1 when a record does not match its hash, or is missing.
 
     \b
     Examples:
+      headrace sap cache --capability consult.align
       headrace sap cache 591a42479351258326c4e1b6dd4c01bb5314daebe28167c1c5ee45dbb49b303f --versions
       headrace sap cache --key-of task.json
       headrace sap cache --verify
@@ -61,6 +69,9 @@ def command(
     modes = [version is not None, versions, key_of is not None, verify]
     if sum(modes) > 1:
         raise UsageError("give one of --version, --versions, --key-of and --verify")
+    is_list = key is None and not any(modes)
+    if not is_list and any(value is not None for value in filters.values()):
+        raise UsageError("--capability, --territory, --limit and --cursor are of the list of keys")
     if key_of is not None:
         if key is not None:
             raise UsageError("--key-of computes the key; leave KEY out")
@@ -70,12 +81,39 @@ def command(
         if as_of is not None:
             raise UsageError("--verify checks what is there now; leave --as-of out")
         if not _verify_records(key, after):
-            ctx.exit(1)
+            raise SystemExit(1)
         return
     if key is None:
-        raise UsageError("give a KEY, --key-of TASKFILE or --verify")
+        if not is_list:
+            raise UsageError("--version and --versions are of one key; give a KEY")
+        if as_of is not None:
+            raise UsageError("--as-of shows one key as it was; give a KEY")
+        table = _KEY_TABLE
+        lists.show("/v1/sap/cache", "cached keys", _KEYS, text_table=table, after=after, **filters)
+        return
     params = {name: value for name, value in (("after", after), ("as_of", as_of)) if value}
     _show_versions(key, version, versions, urlencode(params))
+
+
+def _key_row(item: Mapping[str, Any], page: text.Page) -> Row:
+    refused = item["refused"]
+    return Row(
+        [
+            page.id(item["cacheKey"]),
+            page.number(item["version"]),
+            page.message(item["capability"]),
+            page.plain(item["territory"]),
+            page.plain(item["alignment"]),
+            page.message(item["producer"]),
+            page.time(item["storedAt"]),
+        ],
+        note=page.joined("refused:", page.plain(refused), style="red") if refused else None,
+    )
+
+
+_KEY_TABLE = lists.TextTable(
+    ("key", "version", "capability", "territory", "alignment", "producer", "stored at"), _key_row
+)
 
 
 def _show_versions(key: str, version: int | None, versions: bool, query: str) -> None:

@@ -18,17 +18,15 @@ _STYLES = {"SUCCEEDED": "green", "FAILED": "red", "CANCELLED": "red", "EXPIRED":
 @click.option("--state", metavar="S", help="Tasks in this state, such as RUNNING.")
 @click.option("--capability", metavar="C", help="Tasks that ask for this capability.")
 @click.option("--issuer", metavar="ID", help="Tasks of this issuer.")
-@click.option("--from", "from_", metavar="TIME", help="Accepted not earlier, ISO 8601.")
-@click.option("--to", metavar="TIME", help="Accepted earlier than this, ISO 8601.")
+@lists.window_options("Accepted")
 @lists.options
-def command(from_: str | None, **params: Any) -> None:
+def command(**params: Any) -> None:
     """Show accepted tasks, the newest first.
 
     \b
     Example:
       headrace sap tasks --state RUNNING
     """
-    params["from"] = from_
     lists.show("/v1/sap/tasks", "tasks", _COLUMNS, text_table=_TABLE, **params)
 
 

@@ -18,6 +18,9 @@ _TEXT_TITLES = ("agent", *_TITLES[1:])
 @click.command("agents", cls=SummitCommand)
 @click.option("--role", metavar="R", help="Agents of this role.")
 @click.option("--capability", metavar="C", help="Agents with this capability.")
+@click.option(
+    "--state", type=click.Choice(["registered", "withdrawn"]), help="Agents in this state."
+)
 @lists.options
 def command(**params: Any) -> None:
     """Show agents, their capabilities and tools.

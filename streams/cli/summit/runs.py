@@ -27,6 +27,10 @@ _TEXT_TITLES = ("created", "run", "agent", "state", "tokens", "usd", "ms", "revi
 @click.option("--state", metavar="S", help="Runs in this state.")
 @click.option("--trace", "traceId", metavar="T", help="Runs of this trace.")
 @click.option("--parent", "parentRunId", metavar="R", help="Child runs of this run.")
+@click.option("--kind", type=click.Choice(["invoke", "tool"]), help="Calls of agents, or of tools.")
+@click.option("--caller", metavar="ID", help="Runs of this caller.")
+@click.option("--root", is_flag=True, default=None, help="Only runs that no other run has made.")
+@lists.window_options("Created")
 @lists.options
 def command(**params: Any) -> None:
     """Show runs, the newest first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple, Self
 
 import orjson
@@ -165,20 +165,25 @@ def scan_summaries(
     *,
     reverse: bool,
     before: bytes | None = None,
+    lowest: bytes = b"",
     first: int = MOST_AT_ONCE,
 ) -> Iterator[list[Summary]]:
     """Yield the packets that match the filters, in log order or against it.
 
     before: only packets before this position in log order, as `index_prefix` and `position_key`
-    make it; for `reverse` alone.  first: how many rows are read at first, at most.
+    make it; for `reverse` alone.  lowest: only packets from this key on.  first: how many rows
+    are read at first, at most.
     """
     prefix = index_prefix(filters)
     if "packet_id" in filters:
         rows = [Summary.load(row) for _, row in view.scan(prefix)]
         rows.sort(key=lambda row: row.position, reverse=reverse)
-        yield _filter([r for r in rows if before is None or prefix + r.sort_key < before], filters)
+        keyed = [(prefix + row.sort_key, row) for row in rows]
+        fitting = [r for k, r in keyed if lowest <= k and (before is None or k < before)]
+        yield _filter(fitting, filters)
         return
-    index = view.scan(prefix, before, reverse=reverse)
+    scanned = view.scan(prefix, before, reverse=reverse)
+    index = takewhile(lambda entry: entry[0] >= lowest, scanned)
     refs = (ref for index_key, ref in index if index_key != before)
     size = min(first, MOST_AT_ONCE)
     while chunk := list(islice(refs, size)):

@@ -98,6 +98,7 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "Tasks": Page.of(SAOP_TASKS),
     "Sessions": Sessions,
     "ThoughtAudit": ThoughtAudit,
+    "Rewinds": Page.of(SAOP_REWIND_LOG),
     "Rewind": Row.of(SAOP_REWIND_LOG),
     "RewindPlan": RewindPlan,
 }

@@ -89,6 +89,15 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET",
+        "/v1/saop/rewinds",
+        "list_rewinds",
+        _read(rewinds.list_rewinds),
+        "rewinds of sessions, newest first",
+        rewinds.REWIND_PARAMS,
+        "Rewinds",
+    ),
+    Route(
+        "GET",
         "/v1/saop/sessions",
         "list_sessions",
         _read(lists.sessions)._replace(past=as_of.session),

@@ -101,15 +101,17 @@ def _time_key(counts: AgentCounts, name: tuple[str, str]) -> bytes:
 
 
 def latest_agents(
-    view: ReadOnlyStore, matches: Callable[[str, str], bool]
+    view: ReadOnlyStore, matches: Callable[[str, str], bool], lowest: bytes = b""
 ) -> Callable[[bytes | None], Entries]:
     """Return the entries of the agents, the latest first; None for one that does not match.
 
-    matches: takes agent and protocol.
+    matches: takes agent and protocol.  lowest: the last key, inclusive.
     """
 
     def entries(before_key: bytes | None) -> Entries:
         for row_key, _ in view.scan(BY_TIME, before_key, reverse=True):
+            if row_key < lowest:
+                return
             if row_key == before_key:
                 continue
             agent, protocol = texts_in(row_key[len(BY_TIME) + _TIME_BYTES :])

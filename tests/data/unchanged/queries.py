@@ -23,6 +23,7 @@ LISTS = (
     "/v1/saop/tasks",
     "/v1/saop/tasks?limit=1",
     "/v1/saop/sessions",
+    "/v1/saop/rewinds",
     "/v1/sap/learning",
     "/v1/asap/tasks",
     "/v1/asap/tasks?limit=1",

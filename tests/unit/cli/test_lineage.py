@@ -56,6 +56,16 @@ def test_options_are_the_parameters_of_the_route(bench: Bench) -> None:
     assert len(json.loads(second_page.stdout)["items"]) == 4 - 2
 
 
+def test_a_graph_is_shown_as_it_was(bench: Bench) -> None:
+    edges = bench.look("/v1/lineage/graph", f"node={NODES[2]}")["items"]
+    cause = next(each["cause"] for each in edges if each["relation"] != "retracts")
+    before = json.loads(run("lineage", NODES[2], "--as-of", cause).stdout)
+    assert before == bench.look("/v1/lineage/graph", f"node={NODES[2]}&as_of={cause}")
+    assert "retracts" in {each["relation"] for each in edges}
+    assert "retracts" not in {each["relation"] for each in before["items"]}
+    assert run("lineage", NODES[2], "--as-of", "noon").exit_code == 2
+
+
 def test_an_unknown_node_is_a_negative_answer(bench: Bench) -> None:
     out = run("lineage", NODES[4])
     assert (out.exit_code, out.stdout) == (1, "")

@@ -11,7 +11,9 @@ import pytest
 from streams.cli import common
 from streams.cli.explain import fails
 from streams.cli.overview_figures import sparkline
+from streams.routes.table import find, parameters_of
 from streams.settings import Settings
+from streams.views.parse import QueryParams
 from tests.unit.cli.hostile_values import HOSTILE
 from tests.unit.cli.looking import look_at_story, run_at
 from tests.unit.cli.test_record_lines import is_inert
@@ -190,3 +192,51 @@ def test_hostile_texts_are_inert(monkeypatch: pytest.MonkeyPatch) -> None:
     for words in (["verdicts"], ["agents"]):
         for line in run_at(*words, "--text", "--wide").stdout.splitlines():
             assert is_inert(line)
+
+
+ASKED = [
+    ("apc trace --verdict rejected --sender a --state ROUTED --from 2026-01-01T00:00:00Z", {}),
+    ("saop rewinds --session s --task t --state lapsed", {"session_id": "s", "task_id": "t"}),
+    ("rtes events --session s --after-sequence 7", {"after_sequence": "7"}),
+    ("summit runs --kind tool --caller c --root --to 2026-01-01T00:00:00Z", {"root": "true"}),
+    ("summit agents --state withdrawn", {"state": "withdrawn"}),
+    ("asap conversations --participant urn:x", {"participant": "urn:x"}),
+    ("asap tasks --order newest", {"order": "newest"}),
+    ("sap cache --capability c --territory T", {"capability": "c", "territory": "T"}),
+    ("dlq records --topic apc.packets --code c --state ready", {"topic": "apc.packets"}),
+    ("agents --from 2026-01-01T00:00:00Z", {"from": "2026-01-01T00:00:00Z"}),
+    ("lineage trace:s --as-of apc.packets/0/1", {"as_of": "apc.packets/0/1"}),
+]
+
+
+@pytest.mark.parametrize(("words", "members"), ASKED)
+def test_a_filter_is_a_parameter_of_the_route(
+    words: str, members: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests_sent: list[tuple[str, str]] = []
+
+    def ask(path: str, query: str, settings: Settings) -> Any:
+        requests_sent.append((path, query))
+        raise common.error_of_problem(404, {"detail": "nothing", "rule": "node_unknown"})
+
+    monkeypatch.setattr(common, "ask", ask)
+    assert run_at(*words.split()).exit_code == 1
+    ((path, query),) = requests_sent
+    route, _ = find("GET", path)
+    params = QueryParams(query, parameters_of(route))  # it raises for what the route does not take
+    assert {name: params.text(name) for name in members} == members
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "sap cache --versions",
+        "sap cache KEY --capability c",
+        "sap cache --verify --limit 3",
+        "sap cache --as-of apc.packets/0/1",
+        "sap learning --heuristics",
+    ],
+)
+def test_options_of_another_form_are_refused(words: str) -> None:
+    out = run_at(*words.split())
+    assert (out.exit_code, out.stdout) == (2, "")

@@ -154,7 +154,13 @@ def test_answers_are_verified(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [[], [KEY, "--versions", "--verify"], [KEY, "--version", "0"], ["--versions"]]
+    "wrong",
+    [
+        [KEY, "--limit", "3"],
+        [KEY, "--versions", "--verify"],
+        [KEY, "--version", "0"],
+        ["--versions"],
+    ],
 )
 def test_a_call_that_makes_no_sense(bench: Bench, wrong: list[str]) -> None:
     assert run("sap-cache", *wrong).exit_code == 2

@@ -216,6 +216,9 @@ def test_agents_are_listed_and_filtered(system: Asked) -> None:
         if len(items) > 1:
             others = system.get("/v1/agents", f"cursor={first['next']}")
             assert others["items"] == items[1:]
+    for item in items:
+        since = system.get("/v1/agents", f"from={item['last_at']}")["items"]
+        assert since == [each for each in items if each["last_at"] >= item["last_at"]]
 
 
 def test_search_has_the_exact_id_first(system: Asked) -> None:

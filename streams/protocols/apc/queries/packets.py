@@ -26,6 +26,7 @@ from streams.views.query_params import (
     ValueForm,
     limit,
     one_of,
+    window,
 )
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import filters_of, matches
@@ -125,6 +126,7 @@ TRACE_PARAMS = (
     one_of("state", "in this state", tuple(state.value for state in PacketState)),
     Parameter("sender", "of this agent", example="builder-1"),
     one_of("verdict", "with this verdict", (_ACCEPTED, _REJECTED)),
+    *window("sent"),
     CURSOR,
 )
 _FILTERS = tuple(parameter.name for parameter in TRACE_PARAMS[:7])
@@ -158,14 +160,17 @@ def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
 def _page(view: ReadOnlyStore, filters: Mapping[str, str], params: QueryParams) -> Json:
     """Return the newest packets that match, in pages."""
     prefix, row_filters = packets.index_prefix(filters), filters_of(params, _ROW_FILTERS)
+    start, end = params.window(prefix)
 
-    def entries(before: bytes | None) -> Entries:
+    def entries(cursor: bytes | None) -> Entries:
+        before = min((each for each in (cursor, end) if each is not None), default=None)
         rows = list_packets(
             view,
             filters,
             row_filters,
             reverse=True,
             before=before,
+            lowest=start or b"",
             first=params.limit() + 1,
             with_steps=params.flag("include_events"),
         )
@@ -266,17 +271,18 @@ def list_packets(
     *,
     reverse: bool,
     before: bytes | None = None,
+    lowest: bytes = b"",
     first: int = packets.MOST_AT_ONCE,
     with_steps: bool = True,
 ) -> Iterator[ListedPacket]:
     """Yield the packets that match, in log order or against it.
 
     filters: on members of the summary.  row_filters: on the packet's row.
-    first: how many rows are read at first, at most.
+    before, lowest, first: as of `packets.scan_summaries`.
     """
     projection = _STATE_AND_HISTORY if with_steps or "verdict" in row_filters else _STATE
     for fitting in packets.scan_summaries(
-        view, filters, reverse=reverse, before=before, first=first
+        view, filters, reverse=reverse, before=before, lowest=lowest, first=first
     ):
         states = view.get_many([key("state", s.session_id, s.packet_id) for s in fitting])
         for summary, row in zip(fitting, states, strict=True):

@@ -16,6 +16,7 @@
 | asap alias, foreign id, created_at, task     | nothing                                         |
 | asap all, created_at, task                   | key of the task's row                           |
 | asap of, filter, value, created_at, task     | the same                                        |
+| asap conversations of, URN, conversation     | nothing; of the requester and the worker        |
 | asap snapshot, task, version                 | AsapSnapshot as on its topic                    |
 | asap agent, URN                              | AsapManifest as on its topic, if it is valid    |
 | asap answer, recipient, correlation_id       | AsapEnvelope by which the service answered      |
@@ -58,6 +59,7 @@ from topology.keys import split
 from topology.machines.asap_task import MACHINE
 
 ROW, ALIAS = key("asap task"), key("asap alias")
+CONVERSATIONS_OF = key("asap conversations of")
 STATUS = "status"
 TASKS = Index(
     all=key("asap all"),
@@ -83,8 +85,16 @@ def _tasks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         before = None if stored is None else _ROWS.of(stored)
         TASKS.note(row, before, row_key, rows)
         TASK_WORK.move(None if before is None else before[STATUS], row[STATUS], rows)
+        if before is None:
+            _put_participants(row, rows)
         for alias in row["aliases"][0 if before is None else len(before["aliases"]) :]:
             rows[ALIAS + text_key(alias) + TASKS.sort_key(row)] = b""
+
+
+def _put_participants(task: Mapping[str, Any], rows: WriteBatch) -> None:
+    """Index the conversation of a task by its agents."""
+    for agent in (task["requester"], task["worker"]):
+        rows[CONVERSATIONS_OF + text_key(agent) + text_key(task["conversation_id"])] = b""
 
 
 def part_key(task_id: str, part_id: str) -> bytes:

@@ -11,18 +11,26 @@ from itertools import islice
 from schemas import decode, to_json
 from schemas.asap import TaskStatus, iso_of_ms
 from streams.errors import NotFound
-from streams.protocols.asap.queries.rows import ALIAS, STATUS, TASKS, response_key, task_row_key
+from streams.protocols.asap.queries.rows import (
+    ALIAS,
+    CONVERSATIONS_OF,
+    STATUS,
+    TASKS,
+    response_key,
+    task_row_key,
+)
 from streams.views.distinct import distinct_texts
 from streams.views.keys import first_text, key, number_at_end, text_key
-from streams.views.pages import Entries, page_of, rows_by_index, rows_of
+from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
 from streams.views.parse import QueryParams
-from streams.views.query_params import CURSOR, Parameter, limit, one_of
+from streams.views.query_params import CURSOR, Parameter, limit, one_of, window
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
 from topology.asap import ASAP_EVENTS, ASAP_MANIFESTS, ASAP_TASKS
 from topology.machines.asap_task import MACHINE
 
 PAGED = (limit(100, 1000), CURSOR)
+OLDEST, NEWEST = "oldest", "newest"
 
 
 def paged(name: str, page: Json) -> Json:
@@ -37,6 +45,8 @@ TASKS_PARAMS = (
     Parameter("worker", "for this agent", example="urn:asap:agent:indexer:eu"),
     Parameter("skill_id", "that need this skill", example="index.build"),
     Parameter("parent_task_id", "that are part of this task"),
+    *window("created"),
+    one_of("order", f"which come first; by default {OLDEST}", (OLDEST, NEWEST)),
     *PAGED,
 )
 _ROW_MEMBERS = (
@@ -142,7 +152,7 @@ def end_of(view: ReadOnlyStore, id: str) -> Json | None:
 
 
 def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """Return the tasks by created_at, then id."""
+    """Return the tasks by created_at, then id, or in reverse."""
     members = filters_of(params, (*TASKS.fixed, TASKS.state))
     prefix = TASKS.among(members)
 
@@ -152,7 +162,11 @@ def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
             return None
         return {**_render(value), **{name: value[name] for name in _STATE_MEMBERS}}
 
-    index = rows_of(view, prefix, lambda row: row)
+    start, end = params.window(prefix)
+    if params.text("order") == NEWEST:
+        index = rows_reversed(view, prefix, lambda row: row, start, end)
+    else:
+        index = rows_of(view, prefix, lambda row: row, start, end)
     return paged("tasks", page_of(params, prefix, rows_by_index(view, index, item)))
 
 
@@ -200,12 +214,18 @@ def conversation(view: ReadOnlyStore, id: str) -> Json:
     return {"conversation": entity, "tasks": [row["task_id"] for row in rows]}
 
 
-CONVERSATIONS_PARAMS = PAGED
+CONVERSATIONS_PARAMS = (
+    Parameter("participant", "in which this agent asks or works", example="urn:asap:agent:planner"),
+    *PAGED,
+)
 _CONVERSATIONS = TASKS.of + key("conversation_id")
 
 
 def conversations(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Return the conversations by id, each with the number of its tasks."""
+    participant = params.text("participant")
+    if participant is not None:
+        return _conversations_of(view, participant, params)
 
     def entries(after_key: bytes | None) -> Entries:
         last = None if after_key is None else first_text(after_key.removeprefix(_CONVERSATIONS))
@@ -214,6 +234,17 @@ def conversations(view: ReadOnlyStore, params: QueryParams) -> Json:
                 yield TASKS.filtered("conversation_id", id), _listed_conversation(view, id)
 
     return page_of(params, _CONVERSATIONS, entries)
+
+
+def _conversations_of(view: ReadOnlyStore, participant: str, params: QueryParams) -> Json:
+    prefix = CONVERSATIONS_OF + text_key(participant)
+    rows = rows_of(view, prefix, lambda row: row)
+
+    def entries(after_key: bytes | None) -> Entries:
+        for row_key, _ in rows(after_key):
+            yield row_key, _listed_conversation(view, first_text(row_key[len(prefix) :]))
+
+    return page_of(params, prefix, entries)
 
 
 def _listed_conversation(view: ReadOnlyStore, id: str) -> Json:

@@ -11,9 +11,9 @@ from schemas.formats import iso_ms
 from schemas.json_mapping.json_form import number
 from schemas.rtes.models import NAMES, AgentId, Origin
 from streams.protocols.saop.queries.rows import INDEXED_TYPES
-from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
-from streams.views.keys import key, number_at_end
-from streams.views.pages import Entries, page_of, rows_by_index, rows_of
+from streams.protocols.saop.queries.sessions import BY_TIME, NEW, NO_TASKS
+from streams.views.keys import key, number_at_end, texts_in
+from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
 from streams.views.parse import QueryParams
 from streams.views.query_params import (
     CURSOR,
@@ -59,7 +59,15 @@ TASK_PARAMS = (
     one_of("origin", "reported by this protocol's processor", get_args(Origin)),
     *PAGED,
 )
-SESSION_PARAMS = (SESSION_ID, *PAGED)
+SESSION_PARAMS = (
+    SESSION_ID,
+    Parameter("from", "with events not earlier", ValueForm.TIME),
+    Parameter("to", "with events earlier", ValueForm.TIME),
+    one_of("order", "by their names, or the latest first; by default name", ("name", "latest")),
+    *PAGED,
+)
+MOST_READ = 2500
+"""The most sessions that one page reads; where a window leaves few, the next page goes on."""
 _ONE_TASK = TASK_ID._replace(required=True)
 _AGENT = one_of("agent_id", "of this agent", get_args(AgentId))
 TURN_PARAMS = (
@@ -151,22 +159,53 @@ def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
 
 
 def sessions(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """List the counts of sessions, by session."""
+    """List the counts of sessions; those with events in a window, if one is named."""
     session_id = params.text("session_id")
+    if session_id is None and params.text("order") == "latest":
+        return _latest_sessions(view, params)
+    start, end = params.time("from"), params.time("to")
     prefix = key("saop session") if session_id is None else key("saop session", session_id)
 
     def entries(start_after: bytes | None) -> Iterator[tuple[bytes, Any]]:
         for row_key, row in rows_of(view, prefix, bytes)(start_after):
-            yield row_key, _session(view, row_key, orjson.loads(row))
+            counts = {**NEW, **orjson.loads(row)}
+            is_listed = _overlaps(counts, start, end)
+            yield row_key, _session(view, row_key, counts) if is_listed else None
 
-    return page_of(params, prefix, entries)
+    return page_of(params, prefix, entries, MOST_READ)
+
+
+def _latest_sessions(view: ReadOnlyStore, params: QueryParams) -> Json:
+    """List sessions, those with the latest event first."""
+    start, end = params.time("from"), params.time("to")
+    lowest = None if start is None else BY_TIME + key(start)
+    index = rows_reversed(view, BY_TIME, bytes, lowest)
+
+    def entries(before_key: bytes | None) -> Iterator[tuple[bytes, Any]]:
+        for index_key, _ in index(before_key):
+            (session_id,) = texts_in(index_key[len(BY_TIME) + len(key(0)) :])
+            row_key = key("saop session", session_id)
+            (row,) = view.get_many([row_key])
+            counts = {**NEW, **orjson.loads(row or b"{}")}
+            is_listed = row is not None and _overlaps(counts, start, end)
+            yield index_key, _session(view, row_key, counts) if is_listed else None
+
+    return page_of(params, BY_TIME, entries, MOST_READ)
+
+
+def _overlaps(counts: Json, start: int | None, end: int | None) -> bool:
+    """Return whether a session had events in the window.  start, end: ms, None if open."""
+    first, last = counts["first_recorded_at"], counts["last_recorded_at"]
+    if start is not None and (last is None or last < start):
+        return False
+    return end is None or (first is not None and first < end)
 
 
 def _session(view: ReadOnlyStore, row_key: bytes, row: Json) -> Json:
+    """Return a listed session.  row: its counts."""
     session_id = _name_at_end(row_key)
     stored = view.get("saop session tasks", session_id)
     tasks = NO_TASKS if stored is None else orjson.loads(stored)
-    row = {**NEW, **row}
     return {
         "session_id": session_id,
         "last_sequence": row["last_sequence"],

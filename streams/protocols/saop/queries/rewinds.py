@@ -21,13 +21,24 @@ from streams.engine.records import Output
 from streams.errors import InfrastructureError, InvalidInput, NotFound
 from streams.processing.encode import to_output
 from streams.protocols.saop import ingress
+from streams.protocols.saop.queries.rows import REWINDS
 from streams.protocols.saop.rtes.rewind_plan import moves_json, plan, target_of
 from streams.settings.service import ServiceSettings
 from streams.views.keys import key
+from streams.views.pages import page_of, rows_by_index, rows_reversed
 from streams.views.parse import QueryError, QueryParams
-from streams.views.query_params import TASK_ID, Parameter
+from streams.views.query_params import (
+    CURSOR,
+    SESSION_ID,
+    TASK_ID,
+    Parameter,
+    limit,
+    one_of,
+    window,
+)
 from streams.views.reads import ReadOnlyStore
-from streams.views.values import Json, json_of
+from streams.views.values import Json, filters_of, json_of, matches
+from topology.machines.saop_rewind import RewindState
 from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS, SAOP_TASKS
 
 UNAUTHENTICATED = "unauthenticated"
@@ -36,6 +47,16 @@ UNAUTHENTICATED = "unauthenticated"
 NOT_FOUND = frozenset({"session_unknown", "task_unknown", "task_without_hash", "hash_unknown"})
 """Refusals because something does not exist; the others are conflicts."""
 
+_MEMBERS = {"task_id": "target_task_id"}
+_STATES = tuple(state.value for state in RewindState if state is not RewindState.NONE)
+REWIND_PARAMS = (
+    SESSION_ID,
+    TASK_ID._replace(meaning="to a commit of this task"),
+    one_of(REWINDS.state, "in this state", _STATES),
+    *window("first ordered"),
+    limit(100, 1000, "limit_invalid"),
+    CURSOR,
+)
 PLAN_PARAMS = (TASK_ID, Parameter("git_hash", "of this commit, at least 7 hex digits of it"))
 
 
@@ -116,11 +137,24 @@ def rewind(view: ReadOnlyStore, session_id: str, rewind_id: str) -> Json:
 
     Raises NotFound.
     """
-    for _, row in view.scan(key("rewind", session_id, rewind_id.lower()), reverse=True):
-        fact = json_of(SAOP_REWIND_LOG, row)
-        if fact["verdict"] == "accepted":
-            return fact
-    raise NotFound(f"session {session_id} has no rewind {rewind_id}")
+    row = view.get("latest rewind", session_id, rewind_id.lower())
+    if row is None:
+        raise NotFound(f"session {session_id} has no rewind {rewind_id}")
+    return json_of(SAOP_REWIND_LOG, row)
+
+
+def list_rewinds(view: ReadOnlyStore, params: QueryParams) -> Json:
+    """List the rewinds, newest first: of each the SaopRewindLogged that `rewind` returns."""
+    filters = filters_of(params, ("session_id", "task_id", REWINDS.state))
+    members = {_MEMBERS.get(name, name): value for name, value in filters.items()}
+    prefix = REWINDS.among(members)
+
+    def item(row: bytes) -> Json | None:
+        value = json_of(SAOP_REWIND_LOG, row)
+        return value if matches(value, members) else None
+
+    index = rows_reversed(view, prefix, lambda row: row, *params.window(prefix))
+    return page_of(params, prefix, rows_by_index(view, index, item))
 
 
 def rewind_plan(view: ReadOnlyStore, session_id: str, params: QueryParams) -> Response:

@@ -24,8 +24,12 @@
 | escalation id, escalation_id                           | key of that escalation             |
 | rewind, session, rewind_id in lower case, partition, offset | SaopRewindLogged as on its topic |
 | rewind of, rewind_id in lower case, session            | nothing                            |
+| latest rewind, session, rewind_id in lower case        | SaopRewindLogged: its latest step  |
+| rewind made, session, rewind_id in lower case          | time of its first step (ms)        |
+| rewind at / rewind by …                                | index of the latest steps          |
 
-A position is (time, partition, offset).  A call is combined from its two halves; its id can be used
+A position is (time, partition, offset).  The steps of a rewind are its accepted commands and its
+expiry.  A call is combined from its two halves; its id can be used
 again once the service has expired the earlier call.  The rows of streams and chunks serve to
 compare streamed thoughts with the thoughts of logged turns.
 """
@@ -38,12 +42,13 @@ from typing import Any
 
 import orjson
 
-from schemas import Undecodable, decode_many
+from schemas import Undecodable, decode, decode_many
 from schemas.rtes.models import NAMES, OTEL
 from schemas.text_cache import cache_short
 from streams.engine.records import Record, position
 from streams.protocols.saop.queries import sessions
 from streams.views.changes import WriteBatch
+from streams.views.index import Index
 from streams.views.keys import key
 from streams.views.projection import Apply
 from topology.declarations import Topic
@@ -72,6 +77,15 @@ ESCALATION_FILTERS = {
     "agent": "agent_id",
     "detector": "detector",
 }
+
+REWINDS = Index(
+    all=key("rewind at"),
+    of=key("rewind by"),
+    fixed=("session_id", "target_task_id"),
+    state="state",
+    created_at="created_at",
+    id="id",
+)
 
 _log = logging.getLogger("streams.views.saop.rows")
 
@@ -264,6 +278,23 @@ def _rewinds(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         ids = (value["session_id"], value["rewind_id"].lower())
         rows[key("rewind", *ids, record.partition, record.offset)] = record.value
         rows[key("rewind of", *reversed(ids))] = b""
+        if value["verdict"] == "accepted":
+            _put_step(record, value, ids, rows)
+
+
+def _put_step(
+    record: Record, fact: Mapping[str, Any], ids: tuple[str, str], rows: WriteBatch
+) -> None:
+    """Add a step of a rewind.  fact: SaopRewindLogged.  ids: of the session and the rewind."""
+    row_key, made_key = key("latest rewind", *ids), key("rewind made", *ids)
+    stored, made = rows.read(row_key), rows.read(made_key)
+    created_at = fact["at"] if made is None else int(made)
+    listed = {"created_at": created_at, "id": "".join(reversed(ids))}
+    before = None
+    if stored is not None:
+        before = {**decode(stored, SAOP_REWIND_LOG.record or "").value, **listed}
+    rows[row_key], rows[made_key] = record.value, str(created_at).encode()
+    REWINDS.note({**fact, **listed}, before, row_key, rows)
 
 
 FOLLOWED: Mapping[str, Apply | None] = {

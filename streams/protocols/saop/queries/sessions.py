@@ -1,12 +1,13 @@
 """The rows of tasks, and the counts of each session's events and tasks.
 
-| key                                             | value                                   |
-|-------------------------------------------------|-----------------------------------------|
-| task, session, [origin:]task                    | SaopTask as on its topic                |
-| task of, task, session, [origin:]task           | key of that row                         |
-| task in, state, session, [origin:]task          | key of that row                         |
-| saop session, session                           | JSON: sequences, times, counts          |
-| saop session tasks, session                     | JSON: counts by state, the active tasks |
+| key                                              | value                                   |
+|--------------------------------------------------|-----------------------------------------|
+| task, session, [origin:]task                     | SaopTask as on its topic                |
+| task of, task, session, [origin:]task            | key of that row                         |
+| task in, state, session, [origin:]task           | key of that row                         |
+| saop session, session                            | JSON: sequences, times, counts          |
+| saop sessions at, last_recorded_at or 0, session | nothing                                 |
+| saop session tasks, session                      | JSON: counts by state, the active tasks |
 
 Every count is a sum over records of one topic, so it does not matter in which order topics are
 read.
@@ -41,6 +42,7 @@ NEW: Json = {
     "rejected": 0,
     "duplicates": 0,
 }
+BY_TIME = key("saop sessions at")
 NO_TASKS: Json = {"tasks_by_state": {}, "active": []}
 
 
@@ -55,16 +57,29 @@ class _Sessions:
     def __init__(self, rows: WriteBatch) -> None:
         self._rows = rows
         self._open: dict[str, Json] = {}
+        self._sort_keys: dict[str, bytes | None] = {}
 
     def __getitem__(self, session_id: str) -> Json:
         if session_id not in self._open:
             row = self._rows.read(key("saop session", session_id))
-            self._open[session_id] = _loaded(row, NEW)
+            session = self._open[session_id] = _loaded(row, NEW)
+            self._sort_keys[session_id] = None if row is None else _sort_key(session_id, session)
         return self._open[session_id]
 
     def write(self) -> None:
         for session_id, row in self._open.items():
             self._rows[key("saop session", session_id)] = orjson.dumps(row)
+            before, sort_key = self._sort_keys[session_id], _sort_key(session_id, row)
+            if before == sort_key:
+                continue
+            if before is not None:
+                self._rows[before] = None
+            self._rows[sort_key] = b""
+
+
+def _sort_key(session_id: str, session: Json) -> bytes:
+    """Return the key of the index by time.  session: its counts."""
+    return BY_TIME + key(session["last_recorded_at"] or 0, session_id)
 
 
 def count_events(records: Iterable[Values], rows: WriteBatch) -> None:

@@ -8,10 +8,9 @@ from schemas.sap.constants import STATUSES
 from streams.protocols.sap.queries.rows import ACCEPTED
 from streams.protocols.sap.queries.tasks import FROM_ROW
 from streams.protocols.sap.task_row import FROM_OUTCOME
-from streams.views.keys import key
 from streams.views.pages import page_of, rows_by_index, rows_reversed
 from streams.views.parse import QueryParams
-from streams.views.query_params import CURSOR, Parameter, ValueForm, limit, one_of
+from streams.views.query_params import CURSOR, Parameter, limit, one_of, window
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of
 from topology.sap import SAP_TASK_STATES
@@ -22,8 +21,7 @@ TASKS_PARAMS = (
     one_of("state", "in this state", STATUSES),
     Parameter("capability", "for this capability", low=1, example="consult.align"),
     Parameter("issuer", "sent by this agent", low=1, example="ana"),
-    Parameter("from", "accepted not earlier", ValueForm.TIME, example="2026-11-22T12:00:00.000Z"),
-    Parameter("to", "accepted earlier", ValueForm.TIME, example="2026-11-23T12:00:00.000Z"),
+    *window("accepted"),
     limit(100, 1000),
     CURSOR,
 )
@@ -38,10 +36,7 @@ LISTED = (*FROM_ROW, "territory", "cacheState", *FROM_OUTCOME)
 def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Return a page of the accepted tasks, the newest first."""
     filters = filters_of(params, _FILTERS)
-    start, end = (
-        None if at is None else ACCEPTED + key(at)
-        for at in (params.time("from"), params.time("to"))
-    )
+    start, end = params.window(ACCEPTED)
     index = rows_reversed(view, ACCEPTED, lambda row_key: row_key, start, end)
 
     def item(row: bytes) -> Json | None:

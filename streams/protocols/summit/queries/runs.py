@@ -23,7 +23,7 @@ from streams.protocols.summit.queries.rows import (
 )
 from streams.views.pages import page_of, rows_by_index, rows_of, rows_reversed
 from streams.views.parse import QueryParams
-from streams.views.query_params import CURSOR, Parameter, limit, one_of
+from streams.views.query_params import CURSOR, Parameter, ValueForm, limit, one_of, window
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS, SUMMIT_TREES
@@ -68,11 +68,16 @@ RUNS_PARAMS = (
     Parameter("traceId", "of this trace", example="tr-9c"),
     Parameter("parentRunId", "made on behalf of this run", example="run-7f2"),
     Parameter("caller", "made by this principal"),
+    Parameter("root", "only those that no other run has made", ValueForm.FLAG, default=False),
+    *window("created"),
     *PAGED,
 )
 HIDDEN = b""
 """In place of the totals of a run's tree: they are not known of that time."""
 _STATE = Projection(SUMMIT_RUNS.record or "", ("state",))
+_PARENT = Projection(SUMMIT_RUNS.record or "", ("parentRunId",))
+MOST_READ = 2500
+"""The most runs that one page reads; where filters leave few of them, the next page goes on."""
 _COMPLETED = "completed"
 _STATUS_MEMBERS = (
     *("runId", "agentId", "kind", "status", "reason", "version", "traceId", "parentRunId"),
@@ -165,14 +170,16 @@ def tree_totals(view: ReadOnlyStore, row: Json) -> Json | None:
 def runs(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Return a page of runs without inputs and output, the newest first."""
     members = filters_of(params, (*RUNS.fixed, RUNS.state))
-    prefix = RUNS.among(members)
+    prefix, is_root = RUNS.among(members), params.flag("root")
 
     def item(row: bytes) -> Json | None:
+        if is_root and _PARENT.of(row)["parentRunId"] is not None:
+            return None
         value = json_of(SUMMIT_RUNS, row)
         return _with_status(value) if matches(value, members) else None
 
-    index = rows_reversed(view, prefix, lambda row_key: row_key)
-    return page_of(params, prefix, rows_by_index(view, index, item))
+    index = rows_reversed(view, prefix, lambda row_key: row_key, *params.window(prefix))
+    return page_of(params, prefix, rows_by_index(view, index, item), MOST_READ)
 
 
 def require_row(view: ReadOnlyStore, run_id: str) -> Json:

@@ -303,6 +303,24 @@ def test_a_trace_is_filtered_by_state_sender_and_verdict(
     assert [each["packet_id"] for each in packets] == [packet_id(n) for n in numbers]
 
 
+@pytest.mark.parametrize("base", ["", "session_id=s1&", "run_id=r1&", "sender=builder-1&"])
+def test_a_trace_has_the_packets_of_a_window(bench: Bench, base: str) -> None:
+    def list_numbers(query: str) -> list[str]:
+        return [each["packet_id"] for each in bench.look("/v1/apc/packets", query)["packets"]]
+
+    bench.send("apc.packets", *(idea(n, trace__run_id="r1") for n in range(1, 7)))
+    packets = bench.look("/v1/apc/packets")["packets"]
+    times = {each["packet_id"]: each["created_at"] for each in packets}
+    start, end = times[packet_id(2)], times[packet_id(5)]
+    assert list_numbers(f"{base}from={start}&to={end}") == [packet_id(n) for n in (4, 3, 2)]
+    assert list_numbers(f"{base}to={start}") == [packet_id(1)]
+    assert list_numbers(f"{base}from={end}") == [packet_id(n) for n in (6, 5)]
+    assert list_numbers(f"packet_id={packet_id(3)}&to={start}") == []
+    page = bench.look("/v1/apc/packets", f"{base}from={start}&to={end}&limit=2")
+    second_page = list_numbers(f"{base}from={start}&to={end}&limit=2&cursor={page['next']}")
+    assert second_page == [packet_id(2)]
+
+
 def test_sessions_come_the_latest_first_with_their_counts(bench: Bench) -> None:
     bench.send("apc.packets", idea(1), idea(2, trace__session_id="s2"))
     bench.send("apc.packets", idea(3, run_phase="EXECUTION"), idea(1, confidence=0.5))

@@ -145,6 +145,47 @@ def test_lists_come_in_pages(bench: Bench) -> None:
     assert refused(bench, TASKS, "status=done")[0] == 422
 
 
+@pytest.mark.parametrize("order", ["oldest", "newest"])
+def test_lists_have_a_window_and_an_order(bench: Bench, order: str) -> None:
+    bench.send(ENVELOPES, *(request(f"t{n}") for n in range(5)))
+    times = [each["task"]["created_at"] for each in bench.look(TASKS)["tasks"]]
+    base = f"order={order}&conversation_id=conv-7f&limit=2&from={times[1]}&to={times[4]}"
+    names, query = [], base
+    while True:
+        page = bench.look(TASKS, query)
+        names += [each["task"]["id"] for each in page["tasks"]]
+        if page["cursor"] is None:
+            break
+        query = f"{base}&cursor={page['cursor']}"
+    assert names == (["t1", "t2", "t3"] if order == "oldest" else ["t3", "t2", "t1"])
+    assert refused(bench, TASKS, "order=random") == (422, "query_value")
+
+
+def test_conversations_of_a_participant(bench: Bench) -> None:
+    other = "urn:asap:agent:other"
+    bench.send(
+        ENVELOPES,
+        request("t1", conversation_id="a"),
+        request("t2", conversation_id="b", recipient=other),
+        request("t3", conversation_id="b"),
+        request("t4", conversation_id="c", sender=other),
+    )
+    path = "/v1/asap/conversations"
+
+    def list_ids(query: str) -> list[str]:
+        return [each["id"] for each in bench.look(path, query)["items"]]
+
+    assert list_ids(f"participant={PLANNER}") == ["a", "b"]
+    assert list_ids(f"participant={INDEXER}") == ["a", "b", "c"]
+    assert list_ids(f"participant={other}") == ["b", "c"]
+    assert list_ids("participant=urn:asap:agent") == []
+    rows = bench.look(path)["items"]
+    assert bench.look(path, f"participant={other}")["items"] == rows[1:]
+    page = bench.look(path, f"participant={INDEXER}&limit=2")
+    assert list_ids(f"participant={INDEXER}&cursor={page['next']}") == ["c"]
+    assert refused(bench, path, f"participant={other}&cursor={page['next']}")[0] == 422
+
+
 def test_verdicts_on_an_envelope_in_log_order(bench: Bench) -> None:
     bench.send(ENVELOPES, request(), request(), request(input={"pages": 5}))
     bench.send(ENVELOPES, {**cancel("t1"), "sender": INDEXER, "recipient": PLANNER})

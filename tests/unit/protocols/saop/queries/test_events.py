@@ -181,6 +181,32 @@ def test_what_sessions_come_to(worked: Bench) -> None:
     assert second["tasks_by_state"] == {"COMPLETED": 1, "IN_PROGRESS": 1}
 
 
+def test_sessions_of_a_window_had_events_in_it(worked: Bench) -> None:
+    every = items(worked, SESSIONS)
+    times = [each["first_recorded_at"] for each in every]
+    times += [each["last_recorded_at"] for each in every]
+    for start in filter(None, times):
+        for end in filter(None, times):
+            listed = items(worked, SESSIONS, **{"from": start, "to": end})
+            assert listed == [
+                each
+                for each in every
+                if each["first_recorded_at"] is not None
+                and each["first_recorded_at"] < end
+                and each["last_recorded_at"] >= start
+            ]
+    latest = items(worked, SESSIONS, order="latest")
+    assert latest == sorted(
+        every, key=lambda each: (each["last_recorded_at"] or "", each["session_id"]), reverse=True
+    )
+    window = {"from": sorted(filter(None, times))[1]}
+    in_window = items(worked, SESSIONS, **window)
+    assert items(worked, SESSIONS, order="latest", **window) == [
+        each for each in latest if each in in_window
+    ]
+    assert items(worked, SESSIONS, **{"from": times[0]}) != items(worked, SESSIONS, to=times[0])
+
+
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3), st.booleans()), max_size=25))
 @settings(
     max_examples=example_count(25), deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.protocols.saop.queries.stage import ask, move, post, pulse, routes_of
+from tests.unit.protocols.saop.queries.stage import ask, items, move, post, pulse, routes_of
 from tests.unit.views.bench import Bench
 
 SESSION = "/v1/saop/sessions/s%2F9"
@@ -243,3 +243,87 @@ def test_events_of_a_rewind_are_found_by_their_task(session_bench: Bench) -> Non
     )
     last = events["items"][-1]
     assert (last["rule"], last["rewind_id"]) == ("rewind", fact["rewind_id"])
+
+
+LIST = "/v1/saop/rewinds"
+OTHER_ID = "22222222-2222-4333-8444-abcdefabcdef"
+
+
+@pytest.fixture
+def rewinds(session_bench: Bench) -> dict[str, Any]:
+    """Rewinds of two sessions in different states; returns the newest fact of each."""
+    bench = session_bench
+    bench.send("rtes.raw", move("other", "A", "PENDING", "IN_PROGRESS", git_hash="0ddba11"))
+    orders = [
+        (SESSION, {"task_id": "A", "phase": "prepare", "rewind_id": ID}, "confirm"),
+        (SESSION, {"task_id": "B", "phase": "prepare", "rewind_id": OTHER_ID}, "abort"),
+        ("/v1/saop/sessions/other", {"task_id": "A", "phase": "prepare", "rewind_id": ID}, None),
+        (SESSION, {"git_hash": "beef0001"}, None),
+    ]
+    facts = {}
+    for path, body, end in orders:
+        fact = post(bench, f"{path}/rewind", body).body
+        if end is not None:
+            fact = post(bench, f"{path}/rewinds/{body['rewind_id']}/{end}").body
+        facts[end or fact["session_id"]] = fact
+    assert post(bench, REWIND, {"task_id": "Z"}).status == 404
+    assert post(bench, f"{SESSION}/rewinds/{ID}/confirm").body["verdict"] == "duplicate"
+    return facts
+
+
+def test_rewinds_are_listed_by_when_they_were_made(
+    session_bench: Bench, rewinds: dict[str, Any]
+) -> None:
+    listed = items(session_bench, LIST)
+    assert listed == [rewinds[name] for name in ("s/9", "other", "abort", "confirm")]
+    states = ["applied", "prepared", "aborted", "applied"]
+    assert [fact["state"] for fact in listed] == states
+
+
+@pytest.mark.parametrize(
+    ("filters", "names"),
+    [
+        ({"session_id": "s/9"}, ["s/9", "abort", "confirm"]),
+        ({"session_id": "other"}, ["other"]),
+        ({"session_id": "nowhere"}, []),
+        ({"task_id": "A"}, ["other", "confirm"]),
+        ({"task_id": "A", "session_id": "s/9"}, ["confirm"]),
+        ({"state": "applied"}, ["s/9", "confirm"]),
+        ({"state": "prepared"}, ["other"]),
+        ({"state": "aborted", "task_id": "B"}, ["abort"]),
+        ({"state": "lapsed"}, []),
+    ],
+)
+def test_rewinds_are_listed_by_session_target_and_state(
+    session_bench: Bench, rewinds: dict[str, Any], filters: dict[str, str], names: list[str]
+) -> None:
+    assert items(session_bench, LIST, **filters) == [rewinds[name] for name in names]
+
+
+def test_a_rewind_that_lapses_is_listed_as_lapsed(
+    session_bench: Bench, rewinds: dict[str, Any]
+) -> None:
+    session_bench.now += 600_000
+    session_bench.host.run()
+    assert items(session_bench, LIST, state="prepared") == []
+    (lapsed,) = items(session_bench, LIST, state="lapsed")
+    assert (lapsed["session_id"], lapsed["rewind_id"]) == ("other", ID)
+    assert rewinds["other"]["rewind_id"] == ID
+
+
+def test_rewinds_are_listed_by_when_they_were_first_ordered(
+    session_bench: Bench, rewinds: dict[str, Any]
+) -> None:
+    start, end = rewinds["other"]["at"], rewinds["s/9"]["at"]
+    assert items(session_bench, LIST, **{"from": start, "to": end}) == [rewinds["other"]]
+    earlier = [rewinds["abort"], rewinds["confirm"]]
+    assert items(session_bench, LIST, to=start) == earlier
+    assert rewinds["abort"]["at"] < start
+    between = {"from": rewinds["confirm"]["at"], "to": rewinds["abort"]["at"]}
+    assert items(session_bench, LIST, **between) == [rewinds["abort"]]
+
+
+@pytest.mark.parametrize("query", ["state=none", "state=APPLIED", "limit=0", "cursor=eA"])
+def test_a_list_of_rewinds_refuses(session_bench: Bench, query: str) -> None:
+    answer = session_bench.get(LIST, query)
+    assert (answer.status, answer.body["path"]) == (422, query.partition("=")[0])

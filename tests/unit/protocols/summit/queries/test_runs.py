@@ -113,12 +113,25 @@ def several(bench: Bench) -> Bench:
         ("traceId=tr-2", ["b"]),
         ("parentRunId=a", ["c"]),
         ("caller=desk-7", ["a"]),
+        ("root=true", ["t", "b", "a"]),
+        ("root=true&state=queued", ["t"]),
+        ("root=true&parentRunId=a", []),
+        ("root=false", ["t", "c", "b", "a"]),
         (f"agentId={AGENT}&state=queued&kind=invoke", ["c"]),
         ("traceId=none", []),
     ],
 )
 def test_runs_are_found_by_what_they_are(several: Bench, query: str, expected: list[str]) -> None:
     assert ids(several.look(RUNS, query)) == expected
+
+
+def test_runs_of_a_window(several: Bench) -> None:
+    at = {each["runId"]: each["createdAt"] for each in several.look(RUNS)["items"]}
+    assert ids(several.look(RUNS, f"from={at['b']}&to={at['t']}")) == ["c", "b"]
+    assert ids(several.look(RUNS, f"agentId={AGENT}&from={at['b']}")) == ["t", "c"]
+    assert ids(several.look(RUNS, f"state=completed&to={at['a']}")) == []
+    answer = several.get(RUNS, "from=noon")
+    assert (answer.status, answer.body["path"]) == (422, "from")
 
 
 def test_runs_are_listed_without_inputs_and_output(several: Bench) -> None:
