@@ -21,8 +21,15 @@ LISTS = (
         "sap?tab=learning",
         "sap?tab=heuristics",
     ),
-    *("asap", "asap?tab=conversations", "asap?tab=agents", "summit", "summit?tab=agents"),
-    *("saop", "saop?tab=tasks", "saop?tab=escalations", "verdicts", "agents"),
+    *(
+        "asap",
+        "asap?tab=conversations",
+        "asap?tab=agents",
+        "summit",
+        "summit?tab=agents",
+        "summit?tab=tree",
+    ),
+    *("saop", "saop?tab=tasks", "saop?tab=escalations", "saop?tab=rewinds", "verdicts", "agents"),
     *("lineage", "spread", "spread?tab=generations", "dead-letters"),
 )
 

@@ -23,12 +23,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 TABS = ("timeline", "machine", "why", "envelope", "related")
 """The tabs of a thing."""
 
+REWIND = {
+    "rewind_id": "11111111-2222-4333-8444-abcdefabcdef",
+    "session_id": "rewound",
+    "phase": "apply",
+    "task_id": "A",
+    "requested_by": "operator",
+}
 LISTS = (
     *("", "verdicts", "agents", "agents?tab=map", "audit", "log"),
     *("apc", "apc?tab=packets", "apc?tab=coordination&session_id={session}"),
     *("sap", "sap?tab=cache", "sap?tab=learning", "sap?tab=heuristics"),
     *("asap", "asap?tab=conversations", "asap?tab=agents", "summit", "summit?tab=agents"),
-    *("saop", "saop?tab=tasks", "saop?tab=escalations"),
+    *("summit?tab=tree", "saop", "saop?tab=tasks", "saop?tab=escalations", "saop?tab=rewinds"),
     *("spread", "spread?tab=generations", "spread?tab=arbitration", "spread?tab=throttling"),
     *("spread?tab=protocols", "dead-letters", "dead-letters?letter={letter}"),
     *("log?topic=apc.packets&partition=0", "records/{letter}", "traces/{trace}"),
@@ -94,6 +101,8 @@ def test_hostile_text_in_things_of_each_protocol_is_only_text(demo: ToldDemo, pa
 def test_hostile_text_in_lists_is_only_text(width: int, demo: ToldDemo, browser: Browser) -> None:
     demo.bench.send("asap.manifests", manifest())
     written(demo.bench, SAP_HEURISTICS, derived("demo.heuristics", 1))
+    demo.bench.send("rtes.raw", move("rewound", "A", "PENDING", "IN_PROGRESS", git_hash="5c0ffee1"))
+    demo.bench.send("saop.rewinds", REWIND)
     context = browser.new_context(viewport={"width": width, "height": 900})
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 from urllib.parse import quote
@@ -26,8 +27,10 @@ COPIED = (
         "sap?tab=cache",
         "summit?tab=agents",
         "saop?tab=escalations",
+        "saop?tab=rewinds&state=applied",
         "lineage?node=trace%3A{trace}&depth=2",
     ),
+    *("summit?tab=tree", f"summit?tab=tree&runId=audit-{SESSION}"),
     *(
         "spread?run_id=run-01",
         f"saop?tab=events&session_id={SESSION}",
@@ -38,12 +41,16 @@ COPIED = (
 COMMANDS = (
     ("verdicts?rule=phase_type&agent=a-1", "headrace verdicts --rule phase_type --agent a-1"),
     ("apc?tab=packets&session_id=a%20b", "headrace apc trace --session-id 'a b'"),
-    ("apc?tab=packets&state=ROUTED", ""),
+    ("apc?tab=packets&state=ROUTED", "headrace apc trace --state ROUTED"),
+    ("apc?tab=coordination", ""),
     ("summit?agentId=stats&parentRunId=r", "headrace summit runs --agent stats --parent r"),
     ("saop?tab=events&session_id=s-1", "headrace rtes events --session s-1"),
-    ("sap?tab=learning", ""),
+    ("sap?tab=learning", "headrace sap learning"),
     ("sap?tab=learning&capability=c", "headrace sap learning c"),
-    ("asap?tab=conversations", ""),
+    ("asap?tab=conversations", "headrace asap conversations"),
+    ("dead-letters?topic=apc.packets", "headrace dlq records --topic apc.packets"),
+    ("summit?tab=tree", "headrace summit runs --root"),
+    ("summit?tab=tree&runId=r-1", "headrace summit tree r-1"),
 )
 """What Copy offers as a command; nothing where no command shows the same."""
 
@@ -81,6 +88,47 @@ def test_each_figure_is_the_member_of_the_route(demo: ToldDemo, page: Page) -> N
         "decayed": str(len(overview["decayed"])),
     }
     assert figures["decayed"] != "0"
+
+
+@pytest.mark.parametrize("figure", ["duplicate", "rejected"])
+def test_a_tile_leads_to_as_many_verdicts_as_it_counts(
+    figure: str, demo: ToldDemo, page: Page
+) -> None:
+    """Follow the tile, then each of its counts by protocol: the list has so many rows."""
+    show(page, demo, "")
+    overview = demo.ask("/v1/overview")
+    tile = page.locator(".tile", has=page.locator(f"[data-figure={figure}]"))
+    links = {"": tile.locator(".whole").get_attribute("href")}
+    counts = {"": overview[figure]}
+    for part in tile.locator("[data-protocol]").all():
+        protocol = part.get_attribute("data-protocol") or ""
+        counts[protocol] = int(part.get_attribute("data-value") or "-1")
+        links[protocol] = part.get_by_role("link").get_attribute("href")
+    assert sum(counts.values()) == 2 * overview[figure] > 0
+    for protocol, href in links.items():
+        page.goto(f"{demo.url}{href}")
+        settle(page)
+        expect(page.locator(".count")).to_have_text(re.compile(f"{counts[protocol]} rows?"))
+
+
+def test_the_accepted_of_a_protocol_are_a_list_of_the_same_window(
+    demo: ToldDemo, page: Page
+) -> None:
+    show(page, demo, "")
+    overview = demo.ask("/v1/overview")
+    tile = page.locator(".tile", has=page.locator("[data-figure=accepted]"))
+    parts = {each.get_attribute("data-protocol"): each for each in tile.locator("li").all()}
+    series = [each for each in overview["series"] if each["verdict"] == "accepted"]
+    assert {name: part.get_attribute("data-value") for name, part in parts.items()} == {
+        each["protocol"]: str(sum(each["counts"])) for each in series if any(each["counts"])
+    }
+    links = [part.get_by_role("link").get_attribute("href") or "" for part in parts.values()]
+    for href in links:
+        page.goto(f"{demo.url}{href}")
+        settle(page)
+        query = httpx.URL(page.url).params
+        assert (query["from"], query["to"]) == (overview["from"], overview["to"])
+        expect(page.locator("[data-row]").first).to_be_visible()
 
 
 def test_a_timeline_and_a_machine_name_steps_and_states(demo: ToldDemo, page: Page) -> None:

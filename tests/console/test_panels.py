@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote
 
+import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
@@ -13,10 +14,20 @@ from playwright.sync_api import Locator, Page, expect
 from streams.engine.records import TopicPartition
 from tests.console.browser import Watch
 from tests.console.demo import SESSION, ToldDemo
+from tests.console.load import CAPACITY, TailPage
 from tests.console.test_pages import AXE
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_connections import serving
-from tests.unit.protocols.summit.queries.stage import REPLIES, RUN, example, result
+from tests.unit.protocols.saop.queries.stage import pulse
+from tests.unit.protocols.summit.queries.stage import (
+    CALLS,
+    REPLIES,
+    RUN,
+    example,
+    invoke,
+    registered,
+    result,
+)
 from tests.unit.views.bench import Bench
 
 pytestmark = pytest.mark.slow
@@ -92,3 +103,46 @@ def test_what_the_tail_let_go_is_a_list_of_the_session(demo: ToldDemo, page: Pag
     expect(page.locator("[data-row]").first).to_be_visible()
     expect(page.locator(".count")).to_contain_text(f"{count} rows")
     assert page.locator("[data-row][data-key='1']").count() == 1
+
+
+def test_what_the_tail_let_go_is_listed_by_session(demo: ToldDemo, page: Page) -> None:
+    """Send more than is kept, of two sessions; each list begins with the first event let go."""
+    sent = {"tail-1": 4000, "tail-2": CAPACITY - 3900}
+    tail = TailPage(page)
+    tail.open(demo.url)
+    for session, count in sent.items():
+        demo.bench.send("rtes.raw", *(pulse(session, str(n)) for n in range(count)))
+    tail.wait_received(sum(sent.values()))
+    let_go = tail.count("let-go")
+    assert let_go == sum(sent.values()) - CAPACITY
+    page.get_by_text("open as lists").click()
+    rows = page.locator(".let-go li[data-count]")
+    assert {
+        row.get_attribute("data-key"): row.get_attribute("data-count") for row in rows.all()
+    } == {"tail-1": str(let_go)}
+    rows.first.get_by_role("link").click()
+    page.wait_for_selector("main[data-page=saop]")
+    expect(page.locator("[data-row]").first).to_have_attribute("data-key", "1")
+    address = httpx.URL(page.url)
+    assert (address.params["tab"], address.params["session_id"]) == ("events", "tail-1")
+
+
+def test_runs_are_a_tree(system: PanelSystem, page: Page) -> None:
+    """List the runs at the top; one of them leads to all runs below it, deepest last."""
+    registered(system.bench)
+    system.bench.send(CALLS, invoke("top"), invoke("other"))
+    system.bench.send(CALLS, invoke("child", parentRunId="top"))
+    system.bench.send(CALLS, invoke("grandchild", parentRunId="child"))
+    watch = Watch(page, system.url)
+    page.goto(f"{system.url}/console/summit?tab=tree")
+    rows = page.locator("[data-row]")
+    expect(rows).to_have_count(2)
+    assert [row.get_attribute("data-key") for row in rows.all()] == ["other", "top"]
+    rows.last.get_by_role("link", name="tree").click()
+    expect(rows).to_have_count(3)
+    keys = [row.get_attribute("data-key") for row in rows.all()]
+    assert keys == ["top", "child", "grandchild"]
+    rows.last.get_by_role("link", name="grandchild").click()
+    page.wait_for_selector("main[data-page=thing]")
+    expect(page.locator("h1")).to_contain_text("grandchild")
+    watch.require_clean()

@@ -6,7 +6,7 @@ import { mergeRows } from "../src/parts/list";
 import { layOut } from "../src/parts/machine_layout";
 import { drawnEdges, findPath, nextEdges } from "../src/parts/machine_path";
 import { listLevels } from "../src/parts/proof";
-import { addSeries, share } from "../src/parts/tiles";
+import { acceptedAddress, addSeries, countProtocols, share } from "../src/parts/tiles";
 import { gapHeight, listGaps } from "../src/parts/time_axis";
 import { stopIndex } from "../src/parts/time_slider";
 import { writeSpan, writeTime } from "../src/state/clock";
@@ -35,6 +35,23 @@ describe("figures", () => {
   it("add the counts of some verdicts, step by step", () => {
     expect(addSeries(series, ["accepted", "rejected"])).toEqual([11, 22]);
     expect(addSeries([], ["accepted"])).toEqual([]);
+  });
+
+  it("are counted by protocol, the most first, without what is zero", () => {
+    const more = [...series, { protocol: "asap", verdict: "accepted" as const, counts: [0, 0] }];
+    expect(countProtocols(more, ["accepted", "rejected"])).toEqual([
+      { protocol: "sap", count: 30 },
+      { protocol: "apc", count: 3 },
+    ]);
+  });
+
+  it("lead to the lists of their window", () => {
+    const bounds = { from: "2026-01-01T00:00:00.000Z", to: "2026-01-01T00:15:00.000Z" };
+    expect(acceptedAddress("apc", bounds)).toBe(
+      "/console/apc?from=2026-01-01T00%3A00%3A00.000Z&tab=packets" +
+        "&to=2026-01-01T00%3A15%3A00.000Z&verdict=accepted",
+    );
+    expect(acceptedAddress("otel", bounds)).toBeUndefined();
   });
 
   it("are shares of a whole", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { MessageParser } from "../src/api/sse";
 import { type RtesRecord, streamAddress } from "../src/api/stream";
+import { letGoAddress } from "../src/parts/let_go";
 import { Tail } from "../src/tail/tail";
 
 function record(sequence: number, payload: RtesRecord["payload"], session = "s"): RtesRecord {
@@ -129,6 +130,28 @@ test("a jump to the end leaves a row for what is not shown", () => {
     { sequence: 2, last: 8 },
   ]);
   expect(tail.received).toBe(3);
+});
+
+test("what is let go is listed by session, with a list that begins with it", () => {
+  const tail = new Tail(2);
+  for (const [session, sequence] of [
+    ["a", 7],
+    ["b", 1],
+    ["a", 8],
+    ["a", 9],
+    ["b", 2],
+  ] as const) {
+    tail.add(record(sequence, pulse("x"), session));
+  }
+  const [first, second] = tail.listLetGo();
+  expect(first).toEqual({ session: "a", count: 2, first: 7, last: 8 });
+  expect(second).toEqual({ session: "b", count: 1, first: 1, last: 1 });
+  expect(tail.letGo).toBe(3);
+  const filters = { type: "SANDBOX_PULSE", from: "earliest" };
+  expect(first && letGoAddress(first, filters)).toBe(
+    "/console/saop?after_sequence=6&session_id=a&tab=events&type=SANDBOX_PULSE",
+  );
+  expect(second && letGoAddress(second, {})).toBe("/console/saop?session_id=b&tab=events");
 });
 
 test("messages are parsed in whatever pieces they come", () => {

@@ -500,6 +500,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/saop/rewinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rewinds of sessions, newest first */
+        get: operations["list_rewinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/saop/sessions": {
         parameters: {
             query?: never;
@@ -10076,6 +10093,16 @@ export interface operations {
                 sender?: string;
                 /** @description With this verdict. */
                 verdict?: "accepted" | "rejected";
+                /**
+                 * @description Sent not earlier.
+                 * @example 2026-11-22T12:00:00.000Z
+                 */
+                from?: string;
+                /**
+                 * @description Sent earlier.
+                 * @example 2026-11-23T12:00:00.000Z
+                 */
+                to?: string;
                 /** @description `next` of the page before. */
                 cursor?: string;
                 /**
@@ -13045,6 +13072,111 @@ export interface operations {
             };
         };
     };
+    list_rewinds: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of this session.
+                 * @example sess-01
+                 */
+                session_id?: string;
+                /**
+                 * @description To a commit of this task.
+                 * @example task-01
+                 */
+                task_id?: string;
+                /** @description In this state. */
+                state?: "prepared" | "applied" | "aborted" | "lapsed";
+                /**
+                 * @description First ordered not earlier.
+                 * @example 2026-11-22T12:00:00.000Z
+                 */
+                from?: string;
+                /**
+                 * @description First ordered earlier.
+                 * @example 2026-11-23T12:00:00.000Z
+                 */
+                to?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["headrace.saop.SaopRewindLogged"][];
+                        /** @description The cursor of the next page. */
+                        next: string | null;
+                    };
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_sessions: {
         parameters: {
             query?: {
@@ -13053,6 +13185,12 @@ export interface operations {
                  * @example sess-01
                  */
                 session_id?: string;
+                /** @description With events not earlier. */
+                from?: string;
+                /** @description With events earlier. */
+                to?: string;
+                /** @description By their names, or the latest first; by default name. */
+                order?: "name" | "latest";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -15382,6 +15520,18 @@ export interface operations {
                 skill_id?: string;
                 /** @description That are part of this task. */
                 parent_task_id?: string;
+                /**
+                 * @description Created not earlier.
+                 * @example 2026-11-22T12:00:00.000Z
+                 */
+                from?: string;
+                /**
+                 * @description Created earlier.
+                 * @example 2026-11-23T12:00:00.000Z
+                 */
+                to?: string;
+                /** @description Which come first; by default oldest. */
+                order?: "oldest" | "newest";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -16218,6 +16368,11 @@ export interface operations {
     list_conversations: {
         parameters: {
             query?: {
+                /**
+                 * @description In which this agent asks or works.
+                 * @example urn:asap:agent:planner
+                 */
+                participant?: string;
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -17411,6 +17566,18 @@ export interface operations {
                 parentRunId?: string;
                 /** @description Made by this principal. */
                 caller?: string;
+                /** @description Only those that no other run has made. */
+                root?: boolean;
+                /**
+                 * @description Created not earlier.
+                 * @example 2026-11-22T12:00:00.000Z
+                 */
+                from?: string;
+                /**
+                 * @description Created earlier.
+                 * @example 2026-11-23T12:00:00.000Z
+                 */
+                to?: string;
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -18683,6 +18850,8 @@ export interface operations {
                 protocol?: "apc" | "saop" | "sap" | "asap" | "summit" | "otel";
                 /** @description Whose id contains this text. */
                 q?: string;
+                /** @description Who have sent since this time. */
+                from?: string;
                 /** @description Most rows. */
                 limit?: number;
                 /** @description `next` of the page before. */

@@ -10,12 +10,12 @@ export interface Query<T> extends State<T> {
 /** Ask a route for as long as the component stands.
 
 key: names the request; another key asks anew.  null asks nothing.
-live: ask again every two seconds.
+live: ask again every two seconds, or every so many milliseconds; false: ask once.
 begin: how to ask. */
 export function useApi<T>(
   key: string | null,
   load: (signal: AbortSignal) => Promise<Answer<T>>,
-  live = true,
+  live: boolean | number = true,
   begin: typeof poll<T> = poll,
 ): Query<T> {
   const [state, setState] = useState<{ key: string | null; value: State<T> }>({
@@ -23,6 +23,7 @@ export function useApi<T>(
     value: EMPTY,
   });
   const [count, setCount] = useState(0);
+  const interval = typeof live === "number" ? live : live ? INTERVAL_MS : null;
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
@@ -33,9 +34,9 @@ export function useApi<T>(
         setState({ key, value });
         noteAnswer();
       },
-      live ? INTERVAL_MS : null,
+      interval,
     );
-  }, [key, live, count]);
+  }, [key, interval, count]);
   const value = state.key === key ? state.value : EMPTY;
   return { ...value, reload: () => setCount((each) => each + 1) };
 }

@@ -29,7 +29,10 @@ const SPEC: ListSpec<Row> = {
       ...(signal && { signal }),
     }),
   rowKey: (row) => `${row.protocol} ${row.agent}`,
-  filters: [{ name: "protocol", label: "protocol", values: [...PROTOCOLS, "otel"] }],
+  filters: [
+    { name: "protocol", label: "protocol", values: [...PROTOCOLS, "otel"] },
+    { name: "from", label: "since" },
+  ],
   columns: [
     {
       label: "agent",

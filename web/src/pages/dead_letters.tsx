@@ -48,7 +48,7 @@ function makeSpec(chosen: Chosen, select: (position: string) => void, operator: 
     tab: "dead-letters",
     label: "Dead letters",
     path: "/v1/dead-letters",
-    command: "headrace dlq list",
+    command: "headrace dlq records",
     empty: "No dead letters. Records that cannot be decoded or decided would be here.",
     load: ({ letter: _letter, ...query }, signal) =>
       api.GET("/v1/dead-letters", {
@@ -57,9 +57,9 @@ function makeSpec(chosen: Chosen, select: (position: string) => void, operator: 
       }),
     rowKey: ({ position }) => position,
     filters: [
-      { name: "topic", label: "topic", option: null },
-      { name: "code", label: "code", option: null },
-      { name: "state", label: "state", values: STATES, option: null },
+      { name: "topic", label: "topic" },
+      { name: "code", label: "code" },
+      { name: "state", label: "state", values: STATES },
     ],
     columns: [
       ...(operator ? [choice] : []),

@@ -3,13 +3,14 @@ import { streamAddress } from "../api/stream";
 import { writeCommand } from "../parts/command";
 import { FilterBar } from "../parts/filters";
 import { Icon } from "../parts/icons";
+import { LetGoLists } from "../parts/let_go";
 import { Page } from "../parts/page";
 import { SessionAside } from "../parts/session_aside";
 import { Empty, ErrorBox } from "../parts/states";
 import { TailList } from "../parts/tail_list";
 import { announce } from "../state/announce";
 import { noteAnswer } from "../state/ready";
-import { address, type Parameters, useUrl } from "../state/url";
+import { type Parameters, useUrl } from "../state/url";
 import { TailClient, type TailState } from "../tail/client";
 import { EVENT_TYPES, type Row, textOf } from "../tail/rows";
 import { CAPACITY } from "../tail/tail";
@@ -89,12 +90,6 @@ export default function LivePage() {
   );
 }
 
-/** The list of the events of a session; without one, that of sessions. */
-function listAddress({ session_id, type, task_id }: Parameters): string {
-  if (!session_id) return address(["saop"], { tab: "sessions" });
-  return address(["saop"], { tab: "events", session_id, type, task_id });
-}
-
 interface ControlsProps {
   client: TailClient;
   following: boolean;
@@ -126,12 +121,7 @@ function Controls({ client, following, onFollow }: ControlsProps) {
       <span>kept {count(tail.keptCount)}</span>
       <span title={`The newest ${count(CAPACITY)} events are kept.`}>
         let go {count(tail.letGo)}
-        {tail.letGo > 0 && (
-          <>
-            {" "}
-            (<a href={listAddress(query)}>open as a list</a>)
-          </>
-        )}
+        {tail.letGo > 0 && <LetGoLists tail={tail} />}
       </span>
       <span class="muted">{count(Math.round(client.rate))}/s</span>
       <span class="space" />

@@ -46,12 +46,12 @@ export default function OverviewPage() {
         command: `headrace overview --window ${quote(window)}`,
       }}
     >
-      <Loaded query={overview}>{(data) => <Content data={data} />}</Loaded>
+      <Loaded query={overview}>{(data) => <Content data={data} window={window} />}</Loaded>
     </Page>
   );
 }
 
-function Content({ data }: { data: Overview }) {
+function Content({ data, window }: { data: Overview; window: string }) {
   const refused = data.rules.filter((each) => each.verdict === "rejected").slice(0, 10);
   const bounds = { from: data.from, to: data.to };
   return (
@@ -88,7 +88,7 @@ function Content({ data }: { data: Overview }) {
           </section>
           <section class="card">
             <h2>Needs attention</h2>
-            <Attention data={data} />
+            <Attention data={data} window={window} />
           </section>
         </div>
       </div>

@@ -2,7 +2,7 @@ import { Page } from "../parts/page";
 import { Tabs } from "../parts/tabs";
 import { LISTS } from "../protocols";
 import { type ProtocolName, TITLES } from "../protocols/names";
-import { routeParameters, useUrl, writeRoute } from "../state/url";
+import { routeParameters, useUrl } from "../state/url";
 
 /** The lists of one protocol, a tab for each. */
 export default function Protocol({ protocol }: { protocol: ProtocolName }) {
@@ -15,7 +15,7 @@ export default function Protocol({ protocol }: { protocol: ProtocolName }) {
       title={TITLES[protocol]}
       {...(current && {
         source: {
-          path: writeRoute(current.path, routeParameters(query)),
+          path: current.path(routeParameters(query)),
           command: current.command(query),
         },
       })}

@@ -1,5 +1,4 @@
 import { api, type Schemas } from "../api/client";
-import { useOverview } from "../api/overview";
 import { useApi } from "../api/use_api";
 import { writeSpan } from "../state/clock";
 import { address, thingAddress } from "../state/url";
@@ -14,8 +13,11 @@ export interface Matter {
   href: string;
 }
 
+/** How often what changes slowly is asked for. */
+const SLOWLY_MS = 10_000;
 const MOST_RECORDS = 1000;
 const MOST_SECONDS = 30;
+const HOUR = "1h";
 
 const plural = (count: number, word: string): string =>
   `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
@@ -71,10 +73,17 @@ function listUnsealed(audit: Audit | undefined, time: number): Matter[] {
   return [{ key: "unsealed", text, href: address(["audit"]) }];
 }
 
-export function Attention({ data }: { data: Overview }) {
-  const audit = useApi("/v1/audit", (signal) => api.GET("/v1/audit", { signal }));
-  const hour = useOverview("1h");
-  const matters = listMatters(data, hour.data?.escalations ?? 0, audit.data);
+/** What needs attention.  window: that of the figures. */
+export function Attention({ data, window }: { data: Overview; window: string }) {
+  const audit = useApi("/v1/audit", (signal) => api.GET("/v1/audit", { signal }), SLOWLY_MS);
+  const isHour = window === HOUR;
+  const hour = useApi(
+    isHour ? null : `/v1/overview?window=${HOUR}`,
+    (signal) => api.GET("/v1/overview", { params: { query: { window: HOUR } }, signal }),
+    SLOWLY_MS,
+  );
+  const { escalations = 0 } = (isHour ? data : hour.data) ?? {};
+  const matters = listMatters(data, escalations, audit.data);
   return (
     <ul class="lines matters" data-figure="decayed" data-value={data.decayed.length}>
       {matters.length === 0 && <li class="empty">Nothing.</li>}

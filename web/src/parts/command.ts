@@ -1,6 +1,6 @@
 import type { Parameters } from "../state/url";
 import { quote } from "./copy";
-import { ARGUMENT, type Filter } from "./filters";
+import { ARGUMENT, type Filter, OPTIONAL_ARGUMENT } from "./filters";
 
 /**
  * Write the command that prints what a page with filters shows.
@@ -17,7 +17,8 @@ export function writeCommand(
     const value = query[name];
     if (!value && option !== ARGUMENT) continue;
     if (!value || option === null) return undefined;
-    words.push(...(option === ARGUMENT ? [] : [option]), quote(value));
+    const isArgument = option === ARGUMENT || option === OPTIONAL_ARGUMENT;
+    words.push(...(isArgument ? [] : [option]), quote(value));
   }
   return command === null ? undefined : words.join(" ");
 }

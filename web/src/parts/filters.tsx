@@ -25,6 +25,8 @@ export type FilterOf<P extends keyof paths> = {
 
 /** A filter that the command takes as its argument, and needs. */
 export const ARGUMENT = "argument";
+/** A filter that the command takes as its argument, and does not need. */
+export const OPTIONAL_ARGUMENT = "optional argument";
 
 interface Props {
   filters: readonly Filter[];

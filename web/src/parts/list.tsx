@@ -4,7 +4,7 @@ import type { Answer } from "../api/client";
 import { INTERVAL_MS } from "../api/poll";
 import { useApi } from "../api/use_api";
 import { announce } from "../state/announce";
-import { routeParameters, useUrl, writeQuery } from "../state/url";
+import { type Parameters, routeParameters, useUrl, writeQuery } from "../state/url";
 import { type Filter, FilterBar } from "./filters";
 import { Empty, Loaded } from "./states";
 import { type Column, Table } from "./table";
@@ -20,6 +20,8 @@ export interface ListSpec<T> {
   label: string;
   /** The path of its route, and the command that prints the same, if there is one. */
   path: string;
+  /** Write the path and the query of the request, where it is not `path` with the page's query. */
+  writePath?: (query: Parameters) => string;
   command: string | null;
   /** What would be here, and how it comes here. */
   empty: ComponentChildren;
@@ -83,9 +85,10 @@ export function List<T>({ spec }: { spec: ListSpec<T> }) {
       text === "" ? rows : rows.filter((row) => JSON.stringify(row).toLowerCase().includes(text)),
     [rows, text],
   );
+  const isShort = matching.length === 0 || (text !== "" && matching.length < 100);
   useEffect(() => {
-    if (text !== "" && matching.length < 100) void onEnd();
-  }, [text, matching.length, onEnd]);
+    if (isShort) void onEnd();
+  }, [isShort, onEnd]);
   const count = first.data === undefined ? undefined : matching.length;
   useEffect(() => {
     if (count !== undefined) announce(`${spec.label}: ${countRows(count)}`);
@@ -97,7 +100,7 @@ export function List<T>({ spec }: { spec: ListSpec<T> }) {
         {() =>
           matching.length === 0 ? (
             <Empty>
-              {rows.length > 0 || hasFilters(spec, query) ? "Nothing matches." : spec.empty}
+              {describeEmpty(spec, rows.length > 0 || hasFilters(spec, query), next !== null)}
             </Empty>
           ) : (
             <>
@@ -124,6 +127,12 @@ export function List<T>({ spec }: { spec: ListSpec<T> }) {
 
 function countRows(count: number): string {
   return `${count.toLocaleString("en")} ${count === 1 ? "row" : "rows"}`;
+}
+
+/** What stands in the place of rows.  isFiltered: some may be left out.  isMore: more may follow. */
+function describeEmpty<T>(spec: ListSpec<T>, isFiltered: boolean, isMore: boolean) {
+  if (isMore) return "Nothing matches so far; looking further.";
+  return isFiltered ? "Nothing matches." : spec.empty;
 }
 
 function hasFilters<T>(spec: ListSpec<T>, query: Record<string, string>): boolean {

@@ -65,7 +65,7 @@ function Explanation({ outcome, protocol }: { outcome: Outcome; protocol: string
         </>
       )}
       {Object.keys(outcome.figures).length > 0 && (
-        <details>
+        <details open={outcome.checks.length === 0}>
           <summary>Figures</summary>
           <Json value={outcome.figures} />
         </details>

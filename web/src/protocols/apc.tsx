@@ -12,6 +12,7 @@ import {
   stateColumn,
   textColumn,
   timeColumn,
+  WINDOW,
 } from "./cells";
 import { defineItems, defineList, type ProtocolList } from "./define";
 
@@ -95,12 +96,13 @@ const packets: ListSpec<Packet> = {
   rowKey: (row) => row.position || row.packet_id,
   filters: [
     { name: "session_id", label: "session" },
-    { name: "verdict", label: "verdict", values: ["accepted", "rejected"], option: null },
+    { name: "verdict", label: "verdict", values: ["accepted", "rejected"] },
     { name: "packet_type", label: "type", values: TYPES },
-    { name: "state", label: "state", values: STATES, option: null },
-    { name: "sender", label: "sender", option: null },
+    { name: "state", label: "state", values: STATES },
+    { name: "sender", label: "sender" },
     { name: "run_id", label: "run" },
     { name: "trace_id", label: "trace" },
+    ...WINDOW,
   ] satisfies FilterOf<"/v1/apc/packets">[],
   columns: [
     timeColumn("time", (row) => row.created_at),

@@ -1,7 +1,16 @@
 import { api, mapAnswer, queryOf, type Schemas } from "../api/client";
 import type { FilterOf } from "../parts/filters";
 import type { ListSpec } from "../parts/list";
-import { countColumn, nodeColumn, nodePart, stateColumn, textColumn, timeColumn } from "./cells";
+import { writeRoute } from "../state/url";
+import {
+  countColumn,
+  nodeColumn,
+  nodePart,
+  stateColumn,
+  textColumn,
+  timeColumn,
+  WINDOW,
+} from "./cells";
 import { defineItems, defineList, type ProtocolList } from "./define";
 
 type Task = Schemas["AsapTasks"]["tasks"][number];
@@ -11,11 +20,12 @@ const tasks: ListSpec<Task> = {
   tab: "tasks",
   label: "Tasks",
   path: "/v1/asap/tasks",
-  command: "headrace asap tasks",
+  writePath: (query) => writeRoute("/v1/asap/tasks", { order: "newest", ...query }),
+  command: "headrace asap tasks --order newest",
   empty: "No task was requested yet. `headrace send asap.envelopes FILE` sends a request.",
   load: async (query, signal) => {
     const answer = await api.GET("/v1/asap/tasks", {
-      params: { query: queryOf<"/v1/asap/tasks">(query) },
+      params: { query: queryOf<"/v1/asap/tasks">({ order: "newest", ...query }) },
       ...(signal && { signal }),
     });
     return mapAnswer(answer, (data) => ({ items: data.tasks, next: data.cursor }));
@@ -40,6 +50,7 @@ const tasks: ListSpec<Task> = {
     { name: "requester", label: "requester" },
     { name: "worker", label: "worker" },
     { name: "skill_id", label: "skill", option: "--skill" },
+    ...WINDOW,
   ] satisfies FilterOf<"/v1/asap/tasks">[],
   columns: [
     timeColumn("created", (row) => row.task.created_at),
@@ -81,10 +92,9 @@ const agents: ListSpec<Agent> = {
 };
 
 const conversations = defineItems("/v1/asap/conversations", {
-  command: null,
   empty: "No task was requested yet. `headrace send asap.envelopes FILE` sends a request.",
   rowKey: (row) => row.id,
-  filters: [],
+  filters: [{ name: "participant", label: "participant" }],
   columns: [
     nodeColumn(
       "conversation",

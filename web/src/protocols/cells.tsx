@@ -5,6 +5,12 @@ import type { Column } from "../parts/table";
 import { Text } from "../parts/text";
 import { Time } from "../parts/time";
 
+/** The filters of lists that have a window of time. */
+export const WINDOW = [
+  { name: "from", label: "from" },
+  { name: "to", label: "to" },
+] as const;
+
 /** The columns that lists of all protocols have. */
 export function timeColumn<T>(
   label: string,

@@ -31,6 +31,15 @@ const HIDDEN_TOPICS = [
 export const isShownTopic = (topic: string): boolean =>
   !HIDDEN_TOPICS.some((name) => topic.endsWith(name));
 
+/** The list that shows what a protocol accepted in a window, by `from` and `to`. */
+export const WINDOWED_LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  apc: { tab: "packets", verdict: "accepted" },
+  sap: {},
+  asap: {},
+  summit: {},
+  saop: {},
+};
+
 /** The list that shows the open things of a kind, and its filter of the state. */
 export const LISTS_OF_KINDS: Readonly<Record<string, { tab: string; state: string }>> = {
   "apc:packet": { tab: "packets", state: "state" },

@@ -13,6 +13,7 @@ import {
   stateColumn,
   textColumn,
   timeColumn,
+  WINDOW,
   writeCounts,
 } from "./cells";
 import { defineItems, defineList, type ProtocolList } from "./define";
@@ -24,9 +25,11 @@ const sum = (by: Readonly<Record<string, number>>): number =>
   Object.values(by).reduce((all, each) => all + each, 0);
 
 const sessions = defineItems("/v1/saop/sessions", {
+  fixed: { order: "latest" },
+  command: "headrace saop sessions --order latest",
   empty: "No agent has sent an event yet. `headrace send rtes.raw FILE` sends some.",
   rowKey: (row) => row.session_id,
-  filters: [SESSION],
+  filters: [SESSION, ...WINDOW],
   columns: [
     nodeColumn("session", (row) => ({
       node: `saop:session:${row.session_id}`,
@@ -99,6 +102,36 @@ const escalations = defineItems("/v1/saop/escalations", {
   ],
 });
 
+const rewinds = defineItems("/v1/saop/rewinds", {
+  empty: "No session was rewound yet. `headrace saop rewind` rewinds one with its git work tree.",
+  rowKey: (row) => `${row.session_id} ${row.rewind_id}`,
+  filters: [
+    SESSION,
+    TASK,
+    { name: "state", label: "state", values: ["prepared", "applied", "aborted", "lapsed"] },
+    ...WINDOW,
+  ],
+  columns: [
+    timeColumn("time", (row) => row.at),
+    column("rewind", (row) => (
+      <a href={address(["things", `saop:rewind:${row.rewind_id}`], { session_id: row.session_id })}>
+        <Text value={row.rewind_id.slice(0, 8)} code />
+      </a>
+    )),
+    stateColumn("state", (row) => row.state),
+    nodeColumn(
+      "session",
+      (row) => ({ node: `saop:session:${row.session_id}`, label: row.session_id }),
+      true,
+    ),
+    textColumn("task", (row) => row.target_task_id),
+    textColumn("commit", (row) => row.git_hash?.slice(0, 8)),
+    countColumn("moved", (row) => row.moved.length),
+    textColumn("by", (row) => row.requested_by),
+    positionColumn("command", (row) => row.cause),
+  ],
+});
+
 const NOTHING = { items: [], next: null };
 
 /** The events of one session, the oldest first. */
@@ -120,6 +153,7 @@ const events: ListSpec<RtesRecord> = {
     SESSION,
     { name: "type", label: "type", values: EVENT_TYPES },
     TASK,
+    { name: "after_sequence", label: "after" },
   ] satisfies FilterOf<"/v1/rtes/events">[],
   columns: [
     timeColumn("time", (row) => row.recorded_at),
@@ -138,4 +172,10 @@ function writeEvent({ type: _type, ...members }: RtesRecord["payload"]): string 
   return JSON.stringify(members);
 }
 
-export const SAOP: readonly ProtocolList[] = [sessions, tasks, defineList(events), escalations];
+export const SAOP: readonly ProtocolList[] = [
+  sessions,
+  tasks,
+  defineList(events),
+  escalations,
+  rewinds,
+];

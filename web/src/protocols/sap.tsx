@@ -1,5 +1,5 @@
 import type { Schemas } from "../api/client";
-import { ARGUMENT } from "../parts/filters";
+import { OPTIONAL_ARGUMENT } from "../parts/filters";
 import { writeSpan } from "../state/clock";
 import {
   column,
@@ -10,6 +10,7 @@ import {
   stateColumn,
   textColumn,
   timeColumn,
+  WINDOW,
 } from "./cells";
 import { defineItems, type ProtocolList } from "./define";
 import type { Items } from "./items";
@@ -19,8 +20,8 @@ type Learning = Schemas["SapLearnings"]["items"][number];
 
 const CAPABILITY = { name: "capability", label: "capability" } as const;
 const TERRITORY = { name: "territory", label: "territory" } as const;
-/** The capability where the command needs it. */
-const OF_CAPABILITY = { ...CAPABILITY, option: ARGUMENT } as const;
+/** The capability where the command takes it as its argument. */
+const OF_CAPABILITY = { ...CAPABILITY, option: OPTIONAL_ARGUMENT } as const;
 
 interface OfTerritory {
   capability: string | null;
@@ -66,8 +67,7 @@ const tasks = defineItems("/v1/sap/tasks", {
     },
     CAPABILITY,
     { name: "issuer", label: "issuer" },
-    { name: "from", label: "from" },
-    { name: "to", label: "to" },
+    ...WINDOW,
   ],
   columns: [
     timeColumn("accepted", (row) => row.acceptedAt),
@@ -89,10 +89,7 @@ const cacheNode = ({ cacheKey, version }: Cached): string =>
 const cache = defineItems("/v1/sap/cache", {
   empty: "Nothing is cached yet: the answer to a task that passes its constitution would be here.",
   rowKey: (row) => row.cacheKey,
-  filters: [
-    { ...CAPABILITY, option: null },
-    { ...TERRITORY, option: null },
-  ],
+  filters: [CAPABILITY, TERRITORY],
   columns: [
     nodeColumn("key", (row) => ({ node: cacheNode(row), label: row.cacheKey }), true),
     countColumn("version", (row) => row.version),

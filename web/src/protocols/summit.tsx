@@ -6,9 +6,11 @@ import {
   stateColumn,
   textColumn,
   timeColumn,
+  WINDOW,
   writeDollars,
 } from "./cells";
 import { defineItems, type ProtocolList } from "./define";
+import { TREE } from "./summit_tree";
 
 const runs = defineItems("/v1/summit/runs", {
   empty: "No agent was called yet. `headrace summit invoke` calls one.",
@@ -19,11 +21,12 @@ const runs = defineItems("/v1/summit/runs", {
       label: "state",
       values: ["queued", "running", "completed", "failed", "cancelled", "budget_exceeded"],
     },
-    { name: "kind", label: "kind", values: ["invoke", "tool"], option: null },
+    { name: "kind", label: "kind", values: ["invoke", "tool"] },
     { name: "agentId", label: "agent", option: "--agent" },
-    { name: "caller", label: "caller", option: null },
+    { name: "caller", label: "caller" },
     { name: "parentRunId", label: "parent", option: "--parent" },
     { name: "traceId", label: "trace", option: "--trace" },
+    ...WINDOW,
   ],
   columns: [
     timeColumn("created", (row) => row.createdAt),
@@ -43,7 +46,7 @@ const agents = defineItems("/v1/summit/agents", {
   empty: "No agent is registered. `headrace summit register FILE` registers one.",
   rowKey: (row) => row.agentId,
   filters: [
-    { name: "state", label: "state", values: ["registered", "withdrawn"], option: null },
+    { name: "state", label: "state", values: ["registered", "withdrawn"] },
     { name: "role", label: "role" },
     { name: "capability", label: "capability" },
   ],
@@ -62,4 +65,4 @@ const agents = defineItems("/v1/summit/agents", {
   ],
 });
 
-export const SUMMIT: readonly ProtocolList[] = [runs, agents];
+export const SUMMIT: readonly ProtocolList[] = [runs, TREE, agents];

@@ -4,13 +4,22 @@ import { dropOldest, OpenRows, type Row } from "./rows";
 /** How many events a tail keeps, the newest ones. */
 export const CAPACITY = 5000;
 
+/** The events of a session that are not kept any more: how many, and the first and last sequence. */
+export interface LetGo {
+  session: string;
+  count: number;
+  first: number;
+  last: number;
+}
+
 /** The newest events of a stream as rows, with counts of all. */
 export class Tail {
   received = 0;
   letGo = 0;
   private rows: Row[] = [];
-  private events: Row[] = [];
+  private events: { row: Row; sequence: number }[] = [];
   private first = 0;
+  private readonly gone = new Map<string, LetGo>();
   private readonly open = new OpenRows();
   private readonly last = new Map<string, number>();
   private readonly left = new Set<string>();
@@ -29,7 +38,7 @@ export class Tail {
     this.last.set(record.session_id, record.sequence);
     const { row, isNew } = this.open.place(record);
     if (isNew) this.rows.push(row);
-    this.events.push(row);
+    this.events.push({ row, sequence: record.sequence });
     this.received += 1;
     if (this.keptCount > this.capacity) this.release();
   }
@@ -50,17 +59,34 @@ export class Tail {
     return this.last.get(session);
   }
 
+  /** List what was let go by session, the most first. */
+  listLetGo(): LetGo[] {
+    return [...this.gone.values()].sort((one, other) => other.count - one.count);
+  }
+
   private release(): void {
-    const row = this.events[this.first];
+    const event = this.events[this.first];
     this.first += 1;
     this.letGo += 1;
-    if (row !== undefined) {
+    if (event !== undefined) {
+      const { row, sequence } = event;
+      this.noteLetGo(row.session, sequence);
       dropOldest(row);
       if (row.events === 0) this.open.forget(row);
     }
     if (this.first > this.capacity) {
       this.events = this.events.slice(this.first);
       this.first = 0;
+    }
+  }
+
+  private noteLetGo(session: string, sequence: number): void {
+    const gone = this.gone.get(session);
+    if (gone === undefined) {
+      this.gone.set(session, { session, count: 1, first: sequence, last: sequence });
+    } else {
+      gone.count += 1;
+      gone.last = sequence;
     }
   }
 
