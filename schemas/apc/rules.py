@@ -103,6 +103,12 @@ ACCEPTED = Rule("accepted", "no rule is broken", Stage.LOG, Where.PROCESSOR)
 # Policy (APC guide, 3.3), in the order of checking.
 SESSION_HALTED = Rule("session_halted", "the session is halted", Stage.POLICY, Where.PROCESSOR)
 SESSION_CLOSED = Rule("session_closed", "the session is closed", Stage.POLICY, Where.PROCESSOR)
+AGENT_HALTED = Rule(
+    "agent_halted",
+    "the sender is halted in the session, and the policy refuses what it sends",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
 PHASE_TYPE = Rule(
     "phase_type", "the packet type is not allowed in its phase", Stage.POLICY, Where.PROCESSOR
 )
@@ -232,6 +238,30 @@ ACK_TARGET_UNKNOWN = Rule(
 ACK_NOT_RECIPIENT = Rule(
     "ack_not_recipient",
     "the sender is no recipient of the packet acknowledged",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+COORDINATION_EVENT_ILLEGAL = Rule(
+    "coordination_event_illegal",
+    "the session has no edge for the event that the packet names, or its guard fails",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+SESSION_STATE = Rule(
+    "session_state",
+    "the packet would commit the session, whose state does not allow it",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+DECISION_VETOED = Rule(
+    "decision_vetoed",
+    "the packet would commit the session, in which a veto is open",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+AGENT_STATE = Rule(
+    "agent_state",
+    "the packet is a step of its sender, whose state does not allow it",
     Stage.POLICY,
     Where.PROCESSOR,
 )

@@ -92,8 +92,8 @@ def _render_check(answer: dict[str, Any], page: text.Page) -> None:
 def diff(ctx: click.Context, before: str, after: str) -> None:
     """Show the members that two policies have with different values, and the rules they bear on.
 
-    A and B are files, `default`, `compatible`: what release 0.1.0 decided by, or `bootstrap`: what
-    this environment says.  Exits with 1 if they differ.
+    A and B are files, `default`, `compatible`: what release 0.1.0 decided by, `strict`: every
+    check turned on, or `bootstrap`: what this environment says.  Exits with 1 if they differ.
 
     \b
     Example:
@@ -112,13 +112,15 @@ def diff(ctx: click.Context, before: str, after: str) -> None:
 
 def _policy_of(name: str) -> Policy:
     """Return the policy of a word or a file.  Raises InvalidInput for a file with errors."""
-    from streams.policy import COMPATIBLE, default_policy, policy_of, read
+    from streams.policy import COMPATIBLE, STRICT, default_policy, policy_of, read
 
     match name:
         case "default":
             return default_policy()
         case "compatible":
             return read(COMPATIBLE).policy
+        case "strict":
+            return read(STRICT).policy
         case "bootstrap":
             return policy_of(Settings.load())
     return read(Path(name)).policy

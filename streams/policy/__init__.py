@@ -5,10 +5,11 @@ that HEADRACE_POLICY names stands between the defaults and the variables of the 
 """
 
 from streams.policy.bundle import Policy, PolicyFile, default_policy, diff, policy_of
-from streams.policy.read import COMPATIBLE, load, read
+from streams.policy.read import COMPATIBLE, STRICT, load, read
 
 __all__ = [
     "COMPATIBLE",
+    "STRICT",
     "Policy",
     "PolicyFile",
     "default_policy",

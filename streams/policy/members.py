@@ -20,7 +20,8 @@ from streams.settings.service import PREFIX
 from streams.settings.values import Declaration
 
 SECTIONS = (
-    "apc.decay", "apc.gates", "apc.phases", "apc.proof", "apc.transfer", "apc.verification", "apc",
+    "apc.coordination", "apc.decay", "apc.gates", "apc.phases", "apc.proof", "apc.transfer",
+    "apc.verification", "apc",
     "saop.confidence", "saop", "rtes", "sap.evidence", "sap", "asap", "summit", "otel",
 )  # fmt: skip
 """The sections whose names begin variables, a section of another before it."""

@@ -23,6 +23,8 @@ from streams.settings.composed import Settings
 
 COMPATIBLE = Path(str(files("topology") / "policy" / "compatible.toml"))
 """The policy by which release 0.1.0 decided."""
+STRICT = COMPATIBLE.with_name("strict.toml")
+"""The policy with every check that a fleet can turn on."""
 MAX_BYTES = 262_144
 MAX_DOTS = 256
 """The most dots in a line: the time to parse a key grows with the square of its parts."""

@@ -9,13 +9,19 @@ Source: APC guide, 3 to 5.
 
 from __future__ import annotations
 
-from schemas.apc import packet_json, validate_avro
-from schemas.apc.rules import PROOF_EMPTY
-from streams.engine.processor import Message
+from schemas.apc import packet_json, rules, validate_avro
+from streams.engine.processor import AvroValue, Message
 from streams.protocols.apc.policy_values import ApcPolicy, TransferBounds
 from streams.protocols.apc.processor.batch import Inbound
+from streams.protocols.apc.processor.commitments import (
+    Conflict,
+    agent_conflict,
+    halted_conflict,
+    session_conflict,
+)
 from streams.protocols.apc.processor.lifecycle import is_deferred
 from streams.protocols.apc.processor.policy import is_unproved
+from streams.protocols.apc.processor.session_events import vetoes_after
 from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.processor.verification import check_gates
@@ -36,6 +42,19 @@ from topology.machines.apc_packet import MACHINE
 _LIMIT_RULES = frozenset({"packet_too_large", "output_too_large"})
 """Rules that a setting or a size of the service has a part in."""
 _NO_LIMIT = 1 << 40
+_COORDINATION_RULES = frozenset(
+    rule.code
+    for rule in (
+        rules.AGENT_HALTED,
+        rules.COORDINATION_EVENT_ILLEGAL,
+        rules.SESSION_STATE,
+        rules.DECISION_VETOED,
+        rules.AGENT_STATE,
+    )
+)
+"""Rules whose refusals follow from the note that their fact carries."""
+_OF_NOTE = ("event", "agent_id", "from_state", "why")
+_ABOUT_VETOES = frozenset({"ARBITRATION", "DECISION", "RETRACTION", "SIGNAL"})
 _VERDICTS = frozenset({"accepted", "duplicate", "rejected"})
 
 
@@ -94,6 +113,7 @@ def _check_decision(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
         yield from check_equal(name, value[name], getattr(packet, name))
     packet_as_json = None if value["packet"] is None else packet_json(value["packet"])
     yield from check_equal("packet", packet_as_json, packet.json)
+    yield from _check_vetoes(fact, packet, ctx)
     yield from _check_policy(fact, packet, ApcPolicy.of(ctx.settings))
 
 
@@ -102,9 +122,11 @@ def _check_policy(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
     allowed = packet.packet_type in policy.phases[packet.value["run_phase"]]
     if value["verdict"] == "accepted" or value["rule"] == "phase_type":
         yield from check_equal("allowed in its phase", value["rule"] != "phase_type", allowed)
-    if value["rule"] == PROOF_EMPTY.code:
+    if value["rule"] == rules.PROOF_EMPTY.code:
         # Not so of accepted packets: earlier releases only warned, and their facts stay.
         yield from check_that(is_unproved(packet, policy), "the packet is not to be refused")
+    if value["rule"] in _COORDINATION_RULES:  # nor so of accepted packets
+        yield from _check_conflict(fact, packet, policy)
     if value["verdict"] == "accepted":
         mode = "deferred" if is_deferred(packet, policy) else "immediate"
         recorded = value["verification"] or {}
@@ -116,6 +138,46 @@ def _check_policy(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
     if packet.packet_type == "EVAL" and value["verdict"] == "accepted":
         gates = check_gates(packet.payload["metric_set"], policy.gates)
         yield from check_equal("gates", value["gates"], gates)
+
+
+def _check_vetoes(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
+    """Check that a veto is open where a decision is refused for one, and keep those open."""
+    value = fact.value or {}
+    if packet.packet_type not in _ABOUT_VETOES:
+        return
+    vetoes = ctx.seen.get("vetoes", packet.session_id) or []
+    if value["rule"] == rules.DECISION_VETOED.code and not fact.cut_off:
+        yield from check_that(vetoes, "no veto is open in the session")
+    if value["verdict"] == "accepted" and value["state"] != "EXPIRED":
+        after = vetoes_after(packet, vetoes)
+        if after != vetoes:
+            ctx.seen.put(after, "vetoes", packet.session_id)
+
+
+def _check_conflict(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
+    """Derive a refusal by coordination from the state and the guard that its note states."""
+    value = fact.value or {}
+    notes = value["coordination"]
+    if len(notes) != 1:
+        yield from check_that(False, "a refusal by coordination has not one note")
+        return
+    recorded = (value["rule"], *(notes[0][name] for name in _OF_NOTE))
+    yield from check_equal("refusal", recorded, _conflict_of(packet, notes[0], policy))
+
+
+def _conflict_of(
+    packet: Inbound, note: AvroValue, policy: ApcPolicy
+) -> tuple[str | None, ...] | None:
+    state = note["from_state"]
+    conflict: Conflict | None
+    if note["machine"] == "inter":
+        failed = note["event"] if note["why"] == "guard_failed" else None
+        conflict = session_conflict(packet, state, policy, lambda event: event != failed)
+    else:
+        conflict = halted_conflict(packet, state, policy) or agent_conflict(packet, state, policy)
+    if conflict is None:
+        return None
+    return conflict.rule, conflict.event, conflict.agent_id, conflict.from_state, conflict.why
 
 
 def _check_throttle(fact: Fact, packet: Inbound, bounds: TransferBounds) -> Problems:
@@ -131,7 +193,8 @@ def _check_throttle(fact: Fact, packet: Inbound, bounds: TransferBounds) -> Prob
     yield from check_equal(
         "throttle.selection", recorded["selection"], result.throttle["selection"]
     )
-    yield from check_equal("rule", value["rule"], result.rule or "accepted")
+    if result.rule is not None or value["rule"] not in _COORDINATION_RULES:
+        yield from check_equal("rule", value["rule"], result.rule or "accepted")
 
 
 def _check_transitions(fact: Fact) -> Problems:

@@ -3,7 +3,7 @@
 It is made once for a set of values.  The processor, the queries about packets that are not sent,
 and `headrace verify` read their limits from it and from nowhere else.
 
-Source: APC guide, 3.3 to 3.5, 4.3 and 4.6.
+Source: APC guide, 3.3 to 3.5, 4.3, 4.6 and 4.7.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ class ApcPolicy:
     arbitration_top_k: the transfers that an arbitration selects.
     proof_phases: by packet type, the phases in which one without evidence is refused.
     deferred_types: the packet types whose verification is deferred, whatever their metadata say.
+    session_mode: `observe`, `declared` or `enforce`.  agent_mode: `observe`, `halt` or `enforce`.
     """
 
     max_packet_bytes: int
@@ -109,6 +110,8 @@ class ApcPolicy:
     arbitration_top_k: int
     proof_phases: Mapping[str, frozenset[str]]
     deferred_types: frozenset[str]
+    session_mode: str
+    agent_mode: str
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> ApcPolicy:
@@ -145,6 +148,8 @@ class ApcPolicy:
                 for packet_type, critical in CRITICAL_PHASES.items()
             },
             words_of(value["APC_VERIFICATION_DEFERRED_TYPES"]),
+            value["APC_COORDINATION_SESSION"],
+            value["APC_COORDINATION_AGENT"],
         )
 
 
@@ -160,6 +165,8 @@ _NAMES = (
     "APC_DECAY_LATE_FROM",
     "APC_ARBITRATION_TOP_K",
     "APC_VERIFICATION_DEFERRED_TYPES",
+    "APC_COORDINATION_SESSION",
+    "APC_COORDINATION_AGENT",
     *(f"APC_PROOF_{packet_type}" for packet_type in CRITICAL_PHASES),
     "APC_TRANSFER_REFINEMENT_MULTIPLIER",
     "APC_TRANSFER_CONVERGENCE_TOP_K",

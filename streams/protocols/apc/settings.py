@@ -10,6 +10,8 @@ from streams.settings.service import ServiceSettings, number, setting
 
 DECAY_MODES = ("late", "always", "flag")
 PROOF_MODES = ("warn", "critical", "refuse")
+SESSION_MODES = ("observe", "declared", "enforce")
+AGENT_MODES = ("observe", "halt", "enforce")
 ALWAYS_ALLOWED = ("SIGNAL", "HEARTBEAT", "ACK", "NACK")
 """Types that every phase allows, whatever the settings say."""
 PHASE_TYPES = (
@@ -167,6 +169,24 @@ class ApcSettings(ServiceSettings):
         choices=TRANSFER_MODES,
         work=True,
         rules=("phase_guard_mode",),
+    )
+    apc_coordination_session: str = setting(
+        "APC_COORDINATION_SESSION",
+        "observe",
+        "whether packets that would commit a session need its state: never, once its research"
+        " briefs are dispatched, or always",
+        choices=SESSION_MODES,
+        work=True,
+        rules=("coordination_event_illegal", "session_state", "decision_vetoed"),
+    )
+    apc_coordination_agent: str = setting(
+        "APC_COORDINATION_AGENT",
+        "observe",
+        "whether packets need the state of their sender: never, only that it is not halted, or"
+        " for each step",
+        choices=AGENT_MODES,
+        work=True,
+        rules=("agent_halted", "agent_state"),
     )
     apc_proof_claim: str = proof_mode("CLAIM", "phases ARBITRATION and VALIDATION", "critical")
     apc_proof_eval: str = proof_mode("EVAL", "phase VALIDATION", "warn")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import InvalidInput, SettingsError
-from streams.policy import COMPATIBLE, default_policy, diff, load, policy_of, read
+from streams.policy import COMPATIBLE, STRICT, default_policy, diff, load, policy_of, read
 from streams.policy.bundle import Change
 from streams.policy.read import MAX_BYTES, file_problems
 from streams.settings import Settings
@@ -216,3 +216,22 @@ def test_the_compatible_policy_has_what_the_first_release_decided_by() -> None:
         "sap_payload_secrets",
         "sap_evidence_words",
     }
+
+
+def test_the_strict_policy_turns_on_what_refuses() -> None:
+    changes = diff(default_policy(), read(STRICT).policy)
+    assert {change.path: change.after for change in changes} == {
+        "apc.coordination.agent": "enforce",
+        "apc.coordination.session": "enforce",
+        "apc.decay.mode": "always",
+        "apc.proof.claim": "refuse",
+        "apc.proof.eval": "refuse",
+        "apc.require_anti_drift": True,
+        "asap.recipient_check": "always",
+        "asap.skill_check": True,
+        "sap.evidence.unknown_severity": "critical",
+        "sap.evidence.words": "strict",
+        "sap.past_deadline": "timeout",
+        "summit.budget_required": True,
+    }
+    assert all(change.rules for change in changes)

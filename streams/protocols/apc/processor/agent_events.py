@@ -19,6 +19,7 @@ from streams.protocols.apc.processor.batch import (
     EventContext,
     Inbound,
 )
+from streams.protocols.apc.processor.commitments import confidence_holds
 from streams.protocols.apc.processor.coordination import CoordinationUpdate
 from streams.protocols.apc.processor.lifecycle import recipients
 from topology.machines.apc_intra import IntraEvent
@@ -81,17 +82,11 @@ def _idea_ready(packet: Inbound, update: CoordinationUpdate) -> Agents:
 
 
 def _critique_pass(packet: Inbound, update: CoordinationUpdate) -> Agents:
-    return _sender(packet) if _local(packet) and _confidence_holds(packet) else NOBODY
+    return _sender(packet) if _local(packet) and confidence_holds(packet) else NOBODY
 
 
 def _critique_fail(packet: Inbound, update: CoordinationUpdate) -> Agents:
-    return _sender(packet) if _local(packet) and not _confidence_holds(packet) else NOBODY
-
-
-def _confidence_holds(packet: Inbound) -> bool:
-    """Compare the doubles; they have the same order as the decimals they are spelled as."""
-    payload = packet.payload
-    return bool(payload["confidence_post"] >= payload["confidence_pre"])
+    return _sender(packet) if _local(packet) and not confidence_holds(packet) else NOBODY
 
 
 def _artifact_ready(packet: Inbound, update: CoordinationUpdate) -> Agents:

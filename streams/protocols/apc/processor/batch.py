@@ -230,6 +230,10 @@ class BatchContext:
         """Return the coordination row of a session."""
         return self.coordination.get(composite(session_id))
 
+    def agent(self, session_id: str, agent_id: str) -> AvroValue | None:
+        """Return the coordination row of an agent in a session."""
+        return self.coordination.get(composite(session_id, agent_id))
+
     def lineage(self, protocol_id: str) -> AvroValue | None:
         """Return the total row of a protocol, as far as this worker has read it."""
         return self._lineage.get(composite(protocol_id))

@@ -15,6 +15,7 @@ from schemas import uuid5_url
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor.batch import BatchContext, EventContext
+from streams.protocols.apc.processor.commitments import Conflict
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_inter import MACHINE as INTER
@@ -26,6 +27,21 @@ HISTORY = 20
 """The number of notes that a row stores, the newest of those that moved it."""
 
 _APPLIED, _NO_EDGE, _GUARD_FAILED, _UNKNOWN = "applied", "no_edge", "guard_failed", "unknown_event"
+
+
+def conflict_note(conflict: Conflict, packet_id: str, at: int) -> AvroValue:
+    """Return the note of an event that a refused packet would have raised; no row has it."""
+    return {
+        "machine": "inter" if conflict.agent_id is None else "intra",
+        "agent_id": conflict.agent_id,
+        "event": conflict.event,
+        "from_state": conflict.from_state,
+        "to_state": None,
+        "applied": False,
+        "why": conflict.why,
+        "at": at,
+        "packet_id": packet_id,
+    }
 
 
 class AckOutcome(NamedTuple):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from schemas.apc import ANTI_DRIFT_CHECKS, rules
+from streams.engine.processor import AvroValue
 from streams.protocols.apc.policy_values import CRITICAL_PHASES, ApcPolicy
 from streams.protocols.apc.processor.batch import (
     ALL_TYPES,
@@ -21,24 +22,34 @@ from streams.protocols.apc.processor.batch import (
     Inbound,
     target_ids,
 )
+from streams.protocols.apc.processor.commitments import (
+    ALLOWED_AFTER_END,
+    COMMITTING,
+    Conflict,
+    agent_conflict,
+    halted_conflict,
+    session_conflict,
+)
+from streams.protocols.apc.processor.coordination import conflict_note
+from streams.protocols.apc.processor.session_events import guard_holds, vetoes_after
 from streams.protocols.apc.processor.throttling import throttle
 from streams.protocols.apc.processor.verification import pass_agrees
 from topology.machines.apc_inter import InterState
-
-ALLOWED_AFTER_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"})
-"""Types that a halted or closed session still takes."""
+from topology.machines.apc_intra import IntraState
 
 
 class Refusal(NamedTuple):
     """The reason why a packet is refused; verdict is `rejected` or `duplicate`.
 
-    path: a JSON Pointer to the member at fault, if it is one.
+    path: a JSON Pointer to the member at fault, if it is one.  note: of the event that coordination
+    refuses, if that is the reason.
     """
 
     rule: str
     message: str
     verdict: str = "rejected"
     path: str | None = None
+    note: AvroValue | None = None
 
 
 CheckFunction = Callable[[Inbound, BatchContext], Refusal | None]
@@ -66,6 +77,48 @@ def _session_over(packet: Inbound, context: BatchContext) -> Refusal | None:
         return None
     message = f"Session {packet.session_id} is over; it takes no more {packet.packet_type}."
     return Refusal(rule, message)
+
+
+def _agent_halted(packet: Inbound, context: BatchContext) -> Refusal | None:
+    if context.policy.agent_mode == "observe":
+        return None
+    state = _agent_state(packet, context)
+    if state != IntraState.LOCAL_HALT:
+        return None
+    return _of_conflict(halted_conflict(packet, state, context.policy), packet)
+
+
+def _session_state(packet: Inbound, context: BatchContext) -> Refusal | None:
+    commits = packet.packet_type in COMMITTING or "coordination_event" in packet.metadata
+    if not commits or context.policy.session_mode == "observe":
+        return None
+    row = context.session(packet.session_id)
+    state = InterState.SESSION_OPEN if row is None else row["state"]
+
+    def holds(event: str) -> bool:
+        vetoes = [] if row is None else row["open_vetoes"]
+        return guard_holds(event, packet, vetoes_after(packet, vetoes), context)
+
+    return _of_conflict(session_conflict(packet, state, context.policy, holds), packet)
+
+
+def _step_of_agent(packet: Inbound, context: BatchContext) -> Refusal | None:
+    if context.policy.agent_mode != "enforce":
+        return None
+    state = _agent_state(packet, context)
+    return _of_conflict(agent_conflict(packet, state, context.policy), packet)
+
+
+def _agent_state(packet: Inbound, context: BatchContext) -> str:
+    row = context.agent(packet.session_id, packet.value["sender"]["agent_id"])
+    return IntraState.LOCAL_IDLE if row is None else row["state"]
+
+
+def _of_conflict(conflict: Conflict | None, packet: Inbound) -> Refusal | None:
+    if conflict is None:
+        return None
+    note = conflict_note(conflict, packet.packet_id, packet.at)
+    return Refusal(conflict.rule, conflict.message, path=conflict.path, note=note)
 
 
 def _phase_type(packet: Inbound, context: BatchContext) -> Refusal | None:
@@ -195,6 +248,7 @@ _SESSION_OVER_RULES: dict[str, str] = {
 
 CHECKS: tuple[Check, ...] = (
     Check(1, ALL_TYPES - ALLOWED_AFTER_END, _session_over),
+    Check(1, ALL_TYPES - ALLOWED_AFTER_END, _agent_halted),
     Check(2, ALL_TYPES, _phase_type),
     Check(3, ALL_TYPES, _drift_check_failed),
     Check(3, CONTENT, _drift_check_missing),
@@ -207,6 +261,8 @@ CHECKS: tuple[Check, ...] = (
     Check(7, _RETRACTION, _already_retracted),
     Check(4, _ACKS, _ack_target_unknown),
     Check(5, _ACKS, _ack_not_recipient),
+    Check(15, ALL_TYPES, _session_state),
+    Check(15, ALL_TYPES, _step_of_agent),
 )
 
 _CHECKS_OF_TYPE: dict[str, tuple[CheckFunction, ...]] = {

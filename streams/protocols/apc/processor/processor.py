@@ -86,7 +86,7 @@ def _load(packets: Sequence[Inbound], context: BatchContext) -> None:
     for packet in packets:
         session_id = packet.session_id
         states += [composite(session_id, target) for target in target_ids(packet)]
-        if packet.packet_type in CONTENT:
+        if packet.packet_type in CONTENT or packet.packet_type == "SIGNAL":
             agents.add((session_id, packet.value["sender"]["agent_id"]))
         if packet.packet_type in _WITH_RECIPIENT_EVENTS:
             agents.update((session_id, agent) for agent in lifecycle.recipients(packet.value))
@@ -202,15 +202,19 @@ def _refuse_shape(packet: Inbound, problems: Sequence[Problem], context: BatchCo
 
 
 def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> None:
-    rule, message, verdict, path = refusal
+    rule, message, verdict, path, note = refusal
     if verdict == "duplicate":
         _send(packet, facts.duplicate(packet, rule, message))
         return
     if packet.throttle is not None:
+        if note is not None:
+            throttling.restore_places_left(packet)
         throttling.count_refusal(packet, rule, context)
     row = lifecycle.new_row(packet, rule, context.policy)
     lifecycle.arrive(row, lifecycle.POLICY_FAILED)
     figures = {**_verdict_members(packet, row), "anti_drift": facts.anti_drift(packet)}
+    if note is not None:
+        figures["coordination"] = [note]
     if path is not None:
         figures["errors"] = _errors([Problem(rule, path, message)])
     _write_verdict(packet, row, facts.rejection(packet, rule, message, **figures), context)
@@ -271,7 +275,7 @@ def _apply_effects(
 def _coordinate(
     packet: Inbound, ack_outcome: AckOutcome | None, context: BatchContext
 ) -> Sequence[AvroValue]:
-    """Raise the events of an accepted packet in its session; no verdict depends on these machines.
+    """Raise the events of an accepted packet in its session.
 
     First comes the event that the packet names itself, then those that follow from its type and
     content, of the session before those of agents.

@@ -10,13 +10,13 @@ Source: APC guide, 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from schemas.decimals import dec, product
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor import contributions
-from streams.protocols.apc.processor.batch import ALL_TYPES, Inbound
+from streams.protocols.apc.processor import contributions, verification
+from streams.protocols.apc.processor.batch import ALL_TYPES, BatchContext, Inbound
 from streams.protocols.apc.processor.coordination import CoordinationUpdate
 from topology.machines.apc_inter import InterEvent, InterState
 
@@ -44,31 +44,48 @@ def raise_events(
 
 
 def raise_event(event: str, packet: Inbound, update: CoordinationUpdate) -> None:
+    holds = guard_holds(event, packet, update.session()["open_vetoes"], update.context)
+    update.raise_in_session(event, guard=holds)
+
+
+def guard_holds(
+    event: str, packet: Inbound, vetoes: Sequence[AvroValue], context: BatchContext
+) -> bool:
+    """Return whether the guard of an event holds for a packet.
+
+    vetoes: those open after the packet.
+    """
+    if event == InterEvent.DECISION_COMMITTED:
+        return not vetoes
     guard = GUARDS.get(event)
-    update.raise_in_session(event, guard=guard is None or guard(packet, update))
+    return guard is None or guard(packet, context)
 
 
 def update_members(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
     """Update the swarms and the open vetoes of the session's row."""
     _update_swarms(packet, row, update)
-    vetoes = row["open_vetoes"]
-    veto_of_packet = {"agent_id": packet.value["sender"]["agent_id"], "packet_id": packet.packet_id}
-    match packet.packet_type, packet.payload.get("signal"):
-        case "SIGNAL", "VETO":
-            vetoes = [*vetoes, veto_of_packet]
-        case "SIGNAL", "RESUME":
-            vetoes = [veto for veto in vetoes if veto["agent_id"] != veto_of_packet["agent_id"]]
-        case "RETRACTION", _:
-            target = packet.payload["target_packet_id"]
-            vetoes = [veto for veto in vetoes if veto["packet_id"] != target]
-        case "ARBITRATION", _:
-            named = packet.payload["vetoes"] or ()
-            vetoes = [{**veto_of_packet, "agent_id": veto["agent_id"]} for veto in named]
-        case _:
-            return
+    vetoes = vetoes_after(packet, row["open_vetoes"])
     if vetoes != row["open_vetoes"]:
         row["open_vetoes"] = vetoes
         update.mark_changed(row)
+
+
+def vetoes_after(packet: Inbound, vetoes: list[AvroValue]) -> list[AvroValue]:
+    """Return the open vetoes of a session after a packet, from those before it."""
+    veto_of_packet = {"agent_id": packet.value["sender"]["agent_id"], "packet_id": packet.packet_id}
+    match packet.packet_type, packet.payload.get("signal"):
+        case "SIGNAL", "VETO":
+            return [*vetoes, veto_of_packet]
+        case "SIGNAL", "RESUME":
+            return [veto for veto in vetoes if veto["agent_id"] != veto_of_packet["agent_id"]]
+        case "RETRACTION", _:
+            target = packet.payload["target_packet_id"]
+            return [veto for veto in vetoes if veto["packet_id"] != target]
+        case "ARBITRATION", _:
+            named = packet.payload["vetoes"] or ()
+            return [{**veto_of_packet, "agent_id": veto["agent_id"]} for veto in named]
+        case _:
+            return vetoes
 
 
 def _update_swarms(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
@@ -102,7 +119,7 @@ def _swarms_ready(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -
 
 
 def _window_opens(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
-    if not _window_guard(packet, update):
+    if not _window_guard(packet, update.context):
         return False
     if row["generation_opened"]:
         return bool(row["state"] == InterState.INDEPENDENT_DISCOVERY)
@@ -153,32 +170,35 @@ def _meets_gates(packet: Inbound) -> bool:
     return bool(packet.gates["met"])
 
 
-def _window_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
-    first = update.context.policy.transfers.first_enabled
+def _window_guard(packet: Inbound, context: BatchContext) -> bool:
+    first = context.policy.transfers.first_enabled
     return first is not None and bool(packet.trace["generation"] >= first)
 
 
-def _transfer_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
+def _transfer_guard(packet: Inbound, context: BatchContext) -> bool:
     payload = packet.payload
     if packet.packet_type != "TRANSFER" or payload["transfer_policy"]["top_k"] is None:
         return False
-    bounds = update.context.policy.transfers
+    bounds = context.policy.transfers
     required = product(dec(payload["receiver_score"]), bounds.refinement_multiplier)
     above = dec(payload["sender_score"]) > required
     return above and int(payload["transfer_policy"]["top_k"]) <= bounds.convergence_top_k
 
 
-def _pool_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
+def _pool_guard(packet: Inbound, context: BatchContext) -> bool:
     return len(packet.payload.get("candidates") or ()) >= MIN_CANDIDATES
 
 
-def _veto_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
-    return not update.session()["open_vetoes"]
+def _gates_guard(packet: Inbound, context: BatchContext) -> bool:
+    """Check the newest counted EVAL of the packet's task, also for other packets' events.
 
-
-def _gates_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
-    """Check the newest counted EVAL of the packet's task, also for other packets' events."""
-    return contributions.newest_met_gates(packet.task_key, update.context)
+    An EVAL is that itself, also before it is counted.
+    """
+    if packet.packet_type == "EVAL":
+        metrics = packet.payload["metric_set"]
+        gates = packet.gates or verification.check_gates(metrics, context.policy.gates)
+        return bool(gates["met"])
+    return contributions.newest_met_gates(packet.task_key, context)
 
 
 def _only(*types: str) -> frozenset[str]:
@@ -202,11 +222,10 @@ DRIVES: tuple[Drive, ...] = (
 )
 """The order is that of raising the events."""
 
-GUARDS: dict[str, Callable[[Inbound, CoordinationUpdate], bool]] = {
+GUARDS: dict[str, Callable[[Inbound, BatchContext], bool]] = {
     _E.GENERATION_WINDOW_OPEN: _window_guard,
     _E.TRANSFER_ACCEPTED: _transfer_guard,
     _E.CANDIDATE_POOL_READY: _pool_guard,
-    _E.DECISION_COMMITTED: _veto_guard,
     _E.VALIDATION_PASS: _gates_guard,
 }
 

@@ -229,7 +229,10 @@ def add_receiver(packet: Inbound, context: BatchContext) -> None:
 
 
 def restore_places_left(packet: Inbound) -> None:
-    """Correct the places left of an accepted TRANSFER that had expired: it takes none."""
+    """Correct the places left of a TRANSFER that passed its checks and takes none.
+
+    It had expired, or the coordination of its session refuses it.
+    """
     throttle = packet.throttle
     assert throttle is not None
     before = len(throttle["receivers_before"])

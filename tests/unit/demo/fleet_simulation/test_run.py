@@ -13,6 +13,13 @@ from streams.protocols.apc.lineage.effectiveness import round_figure
 from streams.routes.handle import Routes
 
 pytestmark = pytest.mark.slow
+COORDINATION = (
+    rules.AGENT_HALTED,
+    rules.AGENT_STATE,
+    rules.COORDINATION_EVENT_ILLEGAL,
+    rules.DECISION_VETOED,
+    rules.SESSION_STATE,
+)
 
 
 def get(routes: Routes, path: str, query: str = "") -> Any:
@@ -27,10 +34,12 @@ def test_every_packet_was_decided_by_the_rule_it_was_made_for(done: Run) -> None
 
 
 def test_every_policy_rule_occurs(done: Run) -> None:
-    """But that of CONVERGENCE on top_k, as the windows come first, and that on empty proofs."""
+    """But that of CONVERGENCE on top_k, as the windows come first, that on empty proofs, and those
+    of coordination, which the policy has not turned on.
+    """
     policy = {rule.code for rule in rules.ALL if rule.stage is Stage.POLICY}
     assert "protocol_decayed" in policy
-    absent = {rules.PHASE_GUARD_TOP_K.code, rules.PROOF_EMPTY.code}
+    absent = {rule.code for rule in (rules.PHASE_GUARD_TOP_K, rules.PROOF_EMPTY, *COORDINATION)}
     assert policy - set(done.account.rules) == absent
 
 
