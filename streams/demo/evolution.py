@@ -34,7 +34,10 @@ from topology.topics import full_name
 
 DECAYED = ("greedy-merge", "majority-vote", "prompt-cascade")
 RECOVERED = "blind-distill"
-_DECAY = ("apc_decay_min_samples", "apc_decay_min_score", "apc_decay_max_drift", "apc_decay_mode")
+_DECIDING = (
+    "apc_decay_min_samples", "apc_decay_min_score", "apc_decay_max_drift", "apc_decay_mode",
+    "apc_coordination_session", "apc_coordination_agent",
+)  # fmt: skip
 _EVERY = 8
 Sending = list[tuple[str, Sent]]
 """Packets that were sent, with their positions."""
@@ -44,8 +47,11 @@ def tell(ctx: DemoContext) -> None:
     """Run act two.  Raises DemoFailed at the first failed check."""
     ctx.say("\nAct two: a fleet teaches itself.")
     default, settings = Settings(), ctx.settings
-    if any(getattr(settings, name) != getattr(default, name) for name in _DECAY):
-        ctx.say("    left out: it is written for the default HEADRACE_APC_DECAY_… settings")
+    if any(getattr(settings, name) != getattr(default, name) for name in _DECIDING):
+        ctx.say(
+            "    left out: it is written for the default HEADRACE_APC_DECAY_… settings and"
+            " HEADRACE_APC_COORDINATION_…"
+        )
         return
     begun, checks = time.monotonic(), ctx.checks
     story = evolve(

@@ -8,12 +8,12 @@ from typing import Any
 from tests.e2e.bad_input import SESSION, Case
 from tests.e2e.outputs import Json, Outputs
 from tests.unit.protocols.apc.processor.packets import packet, transfer
-from tests.unit.protocols.apc.processor.sessions import SESSION_STEPS, signal
+from tests.unit.protocols.apc.processor.sessions import SESSION_STEPS, named, signal
 
 
 def cases(made: Outputs) -> list[Case]:
     """In the order in which they are to be sent."""
-    return [*_transfers(made), *_halted(made), *_closed(made)]
+    return [*_transfers(made), *_halted(made), *_closed(made), *_declared(made)]
 
 
 def _transfers(made: Outputs) -> Iterator[Case]:
@@ -57,6 +57,31 @@ def _closed(made: Outputs) -> Iterator[Case]:
     yield _case(made, "session_closed", packet("SIGNAL", 2, session=session))
     last = packet("ERROR", 3, session=session)
     yield _case(made, "accepted", last, verdict="accepted")
+
+
+def _declared(made: Outputs) -> Iterator[Case]:
+    """A session on its way takes a decision where it may, and none under a veto."""
+    session = "declared"
+    for state, step in SESSION_STEPS:
+        if state == "EXECUTION":
+            break
+        if state == "CONTROLLED_CONVERGENCE":
+            early = packet("DECISION", 40, session=session)
+            yield _case(made, "session_state", early)
+        if state == "ARBITRATION":
+            veto = signal(41, "VETO", session=session)
+            yield _case(made, "accepted", veto, verdict="accepted")
+            vetoed = packet("DECISION", 42, session=session)
+            yield _case(made, "decision_vetoed", vetoed)
+            resume = signal(43, "RESUME", session=session)
+            yield _case(made, "accepted", resume, verdict="accepted")
+        closing = {**step, "trace": {**step["trace"], "session_id": session}}
+        yield _case(made, "accepted", closing, verdict="accepted")
+    wrong = named(44, "all_swarms_ready", session=session)
+    yield _case(made, "coordination_event_illegal", wrong)
+    failed = packet("ERROR", 45, session=session, payload={"retryable": False})
+    yield _case(made, "accepted", failed, verdict="accepted")
+    yield _case(made, "agent_halted", packet("IDEA", 46, session=session))
 
 
 def _case(made: Outputs, rule: str, value: Json, **more: Any) -> Case:

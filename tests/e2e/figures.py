@@ -19,6 +19,20 @@ GATES = {
     "generalization_ratio": "0.8",
 }
 
+PHASES = {
+    "TASK_IR": "RESEARCH DISCOVERY",
+    "IDEA": "RESEARCH DISCOVERY REFINEMENT",
+    "CLAIM": "RESEARCH DISCOVERY REFINEMENT ARBITRATION VALIDATION",
+    "ARTIFACT": "DISCOVERY EXECUTION PROMOTION",
+    "EVAL": "EXECUTION VALIDATION",
+    "TRANSFER": "REFINEMENT CONVERGENCE PROMOTION",
+    "ARBITRATION": "REFINEMENT CONVERGENCE ARBITRATION",
+    "DECISION": "CONVERGENCE ARBITRATION EXECUTION VALIDATION PROMOTION",
+    "RETRACTION": "VALIDATION",
+    "ERROR": "EXECUTION",
+}
+"""The phases that allow a type; those that are not here are allowed in every phase."""
+
 
 def gates_met(metrics: Json) -> bool:
     """Six metrics are high enough, and the drift, 1.0 when it is missing, is low enough."""

@@ -16,50 +16,19 @@ from schemas.apc import fold_ids, packet_json, validate_avro
 from streams.engine.headers import iso
 from streams.engine.records import Record
 from tests.e2e import transfers
-from tests.e2e.figures import gates_met, identity, is_unproved, ms, outcomes, task_of
+from tests.e2e.commitments import AFTER_THE_END, Coordination, Refused
+from tests.e2e.figures import PHASES, gates_met, identity, is_unproved, ms, outcomes, task_of
+from tests.e2e.known_packets import Known
 from tests.e2e.outputs import PARTITIONS, Json
 from topology.keys import partition_of
 
 Place = tuple[str, str]
 Expected = tuple[str, str]
 
-PHASES = {
-    "TASK_IR": "RESEARCH DISCOVERY",
-    "IDEA": "RESEARCH DISCOVERY REFINEMENT",
-    "CLAIM": "RESEARCH DISCOVERY REFINEMENT ARBITRATION VALIDATION",
-    "ARTIFACT": "DISCOVERY EXECUTION PROMOTION",
-    "EVAL": "EXECUTION VALIDATION",
-    "TRANSFER": "REFINEMENT CONVERGENCE PROMOTION",
-    "ARBITRATION": "REFINEMENT CONVERGENCE ARBITRATION",
-    "DECISION": "CONVERGENCE ARBITRATION EXECUTION VALIDATION PROMOTION",
-    "RETRACTION": "VALIDATION",
-    "ERROR": "EXECUTION",
-}
-AFTER_THE_END = ("ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR")
 ENDS = {"HALTED": "session_halted", "CLOSED": "session_closed"}
 SUNK = ("REJECTED_SCHEMA", "REJECTED_POLICY", "EXPIRED", "RETRACTED")
 OWED = ("accepted", "duplicate", "rejected")
 OUTCOMES = {"pass": "verified", "fail": "evaluated_fail", "superseded": "superseded"}
-
-
-class Known:
-    """A packet that has a row, as the facts so far leave it."""
-
-    def __init__(self, packet: Json, fact: Json, identity: str) -> None:
-        self.packet = packet
-        self.identity = identity
-        self.position = fact["cause"]
-        self.state: str = fact["state"]
-        self.acks: Json | None = fact["acks"]
-        self.outcome: tuple[str | None, str | None] = (None, None)
-        metadata = packet.get("metadata")
-        self.deferred = isinstance(metadata, dict) and metadata.get("verification") == "deferred"
-        self.ended_due = 0
-        """When the timer was due that ended it, ms."""
-
-    @property
-    def agents(self) -> list[str]:
-        return list(dict.fromkeys(one["agent_id"] for one in self.packet["recipients"]))
 
 
 class Replay:
@@ -71,7 +40,7 @@ class Replay:
         self._at: dict[str, Known] = {}
         self._evals: dict[tuple[str, str, str], list[tuple[str, bool]]] = {}
         self._owed: list[tuple[str, str, str]] = []
-        self._sessions: dict[str, str] = {}
+        self._coordination = Coordination()
         self._receivers: dict[tuple[Any, ...], list[str]] = {}
         self.wrong: list[str] = []
 
@@ -152,9 +121,11 @@ class Replay:
         kind, checks = packet["packet_type"], (packet.get("metadata") or {}).get("anti_drift")
         drift: Json = {"evaluated": checks is not None, "checks": checks or {}}
         phases = PHASES.get(kind)
-        over = ENDS.get(self._sessions.get(packet["trace"]["session_id"], ""))
+        over = ENDS.get(self._coordination.sessions.get(packet["trace"]["session_id"], ""))
         if over is not None and kind not in AFTER_THE_END:
             return _rejected(over)
+        if halted := self._coordination.halted(packet):
+            return self._refused(halted, fact)
         if phases is not None and packet["run_phase"] not in phases.split():
             return _rejected("phase_type")
         if is_unproved(packet):
@@ -172,11 +143,33 @@ class Replay:
         if violation == "already_retracted":
             return "duplicate", violation, False
         self._same(fact, "anti_drift", fact["anti_drift"], drift)
-        return _rejected(violation) if violation else ("accepted", "accepted", True)
+        return _rejected(violation) if violation else self._committed(packet, fact)
+
+    def _committed(self, packet: Json, fact: Json) -> tuple[str, str, bool]:
+        """The verdict on a packet that breaks no other rule."""
+        refused = self._coordination.refused(packet, lambda: self._newest_met(packet))
+        return self._refused(refused, fact) if refused else ("accepted", "accepted", True)
+
+    def _newest_met(self, packet: Json) -> bool:
+        if packet["packet_type"] == "EVAL":
+            return gates_met(packet["payload"]["metric_set"])
+        counted = self._evals.get(task_of(packet))
+        return bool(counted and counted[-1][1])
+
+    def _refused(self, refused: Refused, fact: Json) -> tuple[str, str, bool]:
+        rule, event, *expected = refused
+        notes = [
+            (note["event"] if event else "", note["agent_id"], note["from_state"], note["why"])
+            for note in fact["coordination"]
+        ]
+        self._same(fact, "notes", notes, [(event, *expected)])
+        return _rejected(rule)
 
     def _transfer(self, packet: Json, fact: Json) -> tuple[str, str, bool]:
         receivers = self._receivers.setdefault(transfers.place_of(packet), [])
-        throttle, lived = fact["throttle"], fact["state"] != "EXPIRED"
+        throttle = fact["throttle"]
+        lived = fact["state"] != "EXPIRED" and fact["rule"] != "session_state"
+        lived = lived and fact["rule"] != "coordination_event_illegal"
         if throttle is None:
             self._say(fact, "it has no throttle")
             return "accepted", "accepted", True
@@ -188,7 +181,7 @@ class Replay:
         self._same(
             fact, "warning", "protocol_decayed" in fact["warnings"], blocked and violation is None
         )
-        return _rejected(violation) if violation else ("accepted", "accepted", True)
+        return _rejected(violation) if violation else self._committed(packet, fact)
 
     def _broken(self, record: Record, packet: Json) -> str | None:
         """The rule that an answer or a retraction breaks by what it names."""
@@ -239,9 +232,8 @@ class Replay:
         self._same(fact, "state", fact["state"], state)
         self._check_promotion(fact, known)
         self._expect_effects(fact, record, known)
-        for note in fact["coordination"]:
-            if note["applied"] and note["machine"] == "inter":
-                self._sessions[fact["session_id"]] = note["to_state"]
+        self._coordination.note(fact)
+        self._coordination.accept(packet)
         if packet["packet_type"] == "TRANSFER":
             receivers = self._receivers[transfers.place_of(packet)]
             if packet["payload"]["to_swarm"] not in receivers:
@@ -356,9 +348,8 @@ class Replay:
     def _promotable(self, known: Known) -> bool:
         packet = known.packet
         if packet["packet_type"] == "EVAL":
-            return gates_met(packet["payload"]["metric_set"])
-        counted = self._evals.get(task_of(packet))
-        return packet["packet_type"] == "DECISION" and bool(counted and counted[-1][1])
+            return self._newest_met(packet)
+        return packet["packet_type"] == "DECISION" and self._newest_met(packet)
 
     def _take(self, known: Known, fact: Json) -> None:
         known.state, known.acks = fact["state"], fact["acks"]
@@ -368,6 +359,7 @@ class Replay:
             self._evals[task] = [one for one in counted if one[0] != packet_id]
 
     def _fired(self, fact: Json) -> None:
+        self._coordination.note(fact)
         known = self._at.get(fact["cause"])
         if known is None or known.state != "ROUTED" or known.acks is None:
             self._say(fact, "a timer fired for a packet that did not wait")

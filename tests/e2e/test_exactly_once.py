@@ -32,15 +32,7 @@ PACKETS = run_size(WHOLE, 8_000)
 AT_FIRST = run_size(6_000, 1_600)
 BURST = 1_600
 KILLS = run_size(6, 3)
-NEED_OTHER_SETTINGS = {
-    rules.DRIFT_CHECK_MISSING,
-    rules.PHASE_GUARD_TOP_K,
-    rules.AGENT_HALTED,
-    rules.AGENT_STATE,
-    rules.COORDINATION_EVENT_ILLEGAL,
-    rules.DECISION_VETOED,
-    rules.SESSION_STATE,
-}
+NEED_OTHER_SETTINGS = {rules.AGENT_STATE, rules.DRIFT_CHECK_MISSING, rules.PHASE_GUARD_TOP_K}
 """Rules of policy that cannot decide with the settings and the windows as they are."""
 
 

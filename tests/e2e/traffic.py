@@ -30,6 +30,8 @@ STEADY = "e"
 """An agent that does what its way demands and nothing besides."""
 LONG_MS = 3_600_000
 _REMEMBERED = 24
+_SYNCED = 4
+"""The steps of a session after which its swarms are ready."""
 
 Fault = Callable[[Json], Any]
 
@@ -76,13 +78,15 @@ SHAPE_FAULTS: tuple[Fault, ...] = (
 class Session:
     """What was sent in one session, as far as others may name it.
 
-    step, agent_steps: how far it and each of its agents are on their ways.
+    step, agent_steps: how far it and each of its agents are on their ways.  declared: a task was
+    sent in it, so that transfers wait for its swarms.
     """
 
     def __init__(self, number: int) -> None:
         self.name = f"s/{number}%" if number % 9 == 0 else f"s{number}"
         self.protocols = steps.protocols_of(number)
         self.eager = number % 4 == 1
+        self.declared = False
         self.step = 0
         self.agent_steps = dict.fromkeys((*AGENTS, STEADY), 0)
         self.packets: list[Json] = []
@@ -134,12 +138,15 @@ class Traffic:
             session = self._dice.choice(self._sessions)
             (maker,) = self._dice.choices(self._makers, self._weights)
             eager = session.eager and self._dice.random() < 0.25
+            if session.declared and session.step < _SYNCED:
+                eager = eager or self._dice.random() < 0.5
             yield self._session_step(session) if eager else maker(session)
 
     def _new(
         self, packet_type: str, session: Session, generation: int = 12, **members: Any
     ) -> Json:
         self._number += 1
+        session.declared = session.declared or packet_type == "TASK_IR"
         dice = self._dice
         metadata = members.pop("metadata", {})
         if dice.random() < 0.02:

@@ -13,6 +13,8 @@ from streams.demo.fleet_simulation.world import SWARMS, Protocol
 Json = dict[str, Any]
 ACCEPTED = frozenset({"accepted"})
 EITHER = frozenset({"accepted", "protocol_decayed"})
+OUT_OF_STATE = frozenset({"session_state"})
+VETOED = frozenset({"decision_vetoed"})
 TTL_MS = 300_000
 DRIFT_CHECKED = frozenset(
     {"TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TRANSFER", "ARBITRATION", "DECISION"}
@@ -55,6 +57,8 @@ class Session:
     retractions: list[Json] = field(default_factory=list)
     steps: int = 0
     faults: int = 0
+    converges: frozenset[bool] = frozenset({False})
+    """Whether a transfer has brought the session to where it arbitrates, as far as is known."""
 
     def uuid(self) -> str:
         return str(uuid.UUID(int=self.dice.getrandbits(128), version=4))

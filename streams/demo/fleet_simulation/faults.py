@@ -8,12 +8,13 @@ packets first.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from schemas.apc import ANTI_DRIFT_CHECKS
 from streams.demo.fleet_simulation.context import FleetContext, Json
-from streams.demo.fleet_simulation.research import candidates, claim, idea
+from streams.demo.fleet_simulation.research import HALTED_AGENT, candidates, claim, idea
 from streams.demo.fleet_simulation.teaching import retraction, transfer
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, LATE, PROTOCOLS, SWARMS
 
@@ -94,7 +95,9 @@ def _own_threshold(fleet: FleetContext) -> Json:
 
 def _third_receiver(fleet: FleetContext) -> Json | None:
     """Offer to a third swarm what two swarms were taught in this generation."""
-    lesson = next((lesson for lesson in fleet.lessons if lesson.protocol.sound), None)
+    taught = Counter(lesson.protocol for lesson in fleet.lessons)
+    lessons = (each for each in fleet.lessons if each.protocol.sound and taught[each.protocol] > 1)
+    lesson = next(lessons, None)
     if lesson is None:
         return None
     protocol = lesson.protocol
@@ -191,6 +194,19 @@ def _empty_proof(fleet: FleetContext) -> Json:
     return fleet.new("CLAIM", "DISCOVERY", claim(fleet), BUILDER, PEER, proof_bundle={})
 
 
+def _event_without_edge(fleet: FleetContext) -> Json:
+    """Return a claim that names an event of the session's first step, long after it."""
+    event = {"coordination_event": "all_swarms_ready"}
+    proof = {"evidence_refs": ["trace:notebook"]}
+    return fleet.new(
+        "CLAIM", "DISCOVERY", claim(fleet), BUILDER, PEER, proof_bundle=proof, metadata=event
+    )
+
+
+def _of_halted_agent(fleet: FleetContext) -> Json:
+    return fleet.new("IDEA", "DISCOVERY", idea(fleet), HALTED_AGENT, PEER)
+
+
 _END = 10_000
 FAULTS: tuple[tuple[str, Fault], ...] = (
     ("phase_type", _wrong_phase),
@@ -217,6 +233,8 @@ FAULTS: tuple[tuple[str, Fault], ...] = (
     ("duplicate", _repeated),
     ("packet_conflict", _conflicting),
     ("accepted", _empty_proof),
+    ("coordination_event_illegal", _event_without_edge),
+    ("agent_halted", _of_halted_agent),
 )
 
 

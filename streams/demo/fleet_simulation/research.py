@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from streams.demo.fleet_simulation.context import FleetContext, Json
+from streams.demo.fleet_simulation.context import (
+    ACCEPTED,
+    OUT_OF_STATE,
+    VETOED,
+    FleetContext,
+    Json,
+)
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, PROTOCOLS, SWARMS
 
 CONDUCTOR = "conductor/amber"
+HALTED_AGENT = "intern/birch"
+"""An agent that fails for good as the session opens."""
 THRESHOLDS = dict.fromkeys(
     ("rtf", "stability", "audit", "outcome", "learnability", "generalization_ratio"), 0.5
 )
@@ -83,10 +91,12 @@ def _signal(
 
 
 def open_session(fleet: FleetContext) -> None:
-    """Send every swarm its brief and its readiness signal."""
+    """Send every swarm its brief and its readiness signal; one agent fails for good."""
     _brief(fleet, BUILDERS)
     for builder in BUILDERS:
         _signal(fleet, "SYNC", builder, CONDUCTOR)
+    failure = {"error_code": "no-runtime", "message": "It cannot start.", "retryable": False}
+    fleet.send(fleet.new("ERROR", "EXECUTION", failure, HALTED_AGENT, (CONDUCTOR,)))
 
 
 def work(fleet: FleetContext, builder: str) -> None:
@@ -150,8 +160,10 @@ def found_protocols(fleet: FleetContext) -> None:
 def decide(fleet: FleetContext, *, at_last: bool) -> None:
     """Arbitrate between the lessons, send the decision, its execution and its validation.
 
-    at_last: there is no veto, and the validation passes.
+    at_last: there is no veto, and the validation passes.  Without a lesson in this generation, and
+    under a veto that stays open, the decision is refused.
     """
+    session = fleet.session
     _arbitrate(fleet)
     objection = None if at_last else _veto(fleet)
     payload = {
@@ -161,12 +173,21 @@ def decide(fleet: FleetContext, *, at_last: bool) -> None:
         "next_actions": ["roll out"],
         "commitment_level": "APPROVED",
     }
-    fleet.send(fleet.new("DECISION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2]))
+    committed = fleet.new("DECISION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2])
+    fleet.send(committed, _rules_of(session.converges, ACCEPTED if objection is None else VETOED))
+    if objection is None:
+        session.converges = frozenset({False})
     fleet.send(fleet.new("ARTIFACT", "EXECUTION", artifact(fleet), BUILDERS[0], (CONDUCTOR,)))
     _measure(fleet, "EXECUTION", 0.7, 0.1)
     _measure(fleet, "VALIDATION", 0.8 if at_last else 0.4, 0.1 if at_last else 0.5)
     if objection is not None:
         fleet.session.done.append(objection)
+
+
+def _rules_of(converges: frozenset[bool], rules: frozenset[str]) -> frozenset[str]:
+    """Return the rules of which one decides; rules: those for a session that has converged."""
+    outside = OUT_OF_STATE if False in converges else frozenset()
+    return outside | (rules if True in converges else frozenset())
 
 
 def _measure(fleet: FleetContext, phase: str, outcome: float, drift: float) -> None:
@@ -200,7 +221,8 @@ def _arbitrate(fleet: FleetContext) -> None:
         "candidates": candidates(fleet),
         "scoring": {"outcome": 1.0},
     }
-    fleet.send(fleet.new("ARBITRATION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2]))
+    packet = fleet.new("ARBITRATION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2])
+    fleet.send(packet, _rules_of(fleet.session.converges, ACCEPTED))
 
 
 def _veto(fleet: FleetContext) -> Json | None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from streams.demo.fleet_simulation.context import ACCEPTED, EITHER, FleetContext, Json, Lesson
+from streams.demo.fleet_simulation.context import (
+    ACCEPTED,
+    EITHER,
+    OUT_OF_STATE,
+    FleetContext,
+    Json,
+    Lesson,
+)
 from streams.demo.fleet_simulation.research import evaluation, metrics
 from streams.demo.fleet_simulation.world import (
     DRIFT_AUDIT,
@@ -90,8 +97,20 @@ def _teach(fleet: FleetContext, protocol: Protocol, teacher: str) -> None:
             requires_ack=dice.random() < 0.4,
             metadata={"verification": "deferred"} if dice.random() < 0.2 else {},
         )
+        if _seeds_early(packet):
+            fleet.send(packet, OUT_OF_STATE | (rules - ACCEPTED))
+            continue
         fleet.lessons.append(Lesson(protocol, fleet.send(packet, rules), rules))
         fleet.session.done.append(packet)
+        fleet.session.converges = (
+            frozenset({True}) if rules == ACCEPTED else fleet.session.converges | {True}
+        )
+
+
+def _seeds_early(packet: Json) -> bool:
+    """Return whether a packet seeds the commons, before anything of the session is promoted."""
+    mode = packet["payload"]["transfer_policy"]["mode"]
+    return bool(packet["run_phase"] == "PROMOTION" and mode == "COMMONS_SEED")
 
 
 def _answer(fleet: FleetContext, lesson: Lesson) -> None:

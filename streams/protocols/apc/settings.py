@@ -172,7 +172,7 @@ class ApcSettings(ServiceSettings):
     )
     apc_coordination_session: str = setting(
         "APC_COORDINATION_SESSION",
-        "observe",
+        "declared",
         "whether packets that would commit a session need its state: never, once its research"
         " briefs are dispatched, or always",
         choices=SESSION_MODES,
@@ -181,7 +181,7 @@ class ApcSettings(ServiceSettings):
     )
     apc_coordination_agent: str = setting(
         "APC_COORDINATION_AGENT",
-        "observe",
+        "halt",
         "whether packets need the state of their sender: never, only that it is not halted, or"
         " for each step",
         choices=AGENT_MODES,

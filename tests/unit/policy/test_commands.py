@@ -57,6 +57,8 @@ def test_diff_exits_with_1_where_policies_differ(
     assert json.loads(run("diff", "bootstrap", path, "--json")) == {"items": []}
     rows = json.loads(run("diff", "compatible", "default", "--json", code=1))["items"]
     assert [row["path"] for row in rows] == [
+        "apc.coordination.agent",
+        "apc.coordination.session",
         "apc.proof.claim",
         "sap.evidence.words",
         "sap.payload_secrets",

@@ -207,11 +207,15 @@ def test_a_named_file_that_cannot_be_read_is_a_problem(tmp_path: Path, member: s
 def test_the_compatible_policy_has_what_the_first_release_decided_by() -> None:
     changes = diff(default_policy(), read(COMPATIBLE).policy)
     assert {change.path: change.after for change in changes} == {
+        "apc.coordination.agent": "observe",
+        "apc.coordination.session": "observe",
         "apc.proof.claim": "warn",
         "sap.payload_secrets": "warn",
         "sap.evidence.words": "strict",
     }
     assert load(COMPATIBLE).fields.keys() == {
+        "apc_coordination_agent",
+        "apc_coordination_session",
         "apc_proof_claim",
         "sap_payload_secrets",
         "sap_evidence_words",

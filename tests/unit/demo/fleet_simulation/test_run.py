@@ -13,13 +13,6 @@ from streams.protocols.apc.lineage.effectiveness import round_figure
 from streams.routes.handle import Routes
 
 pytestmark = pytest.mark.slow
-COORDINATION = (
-    rules.AGENT_HALTED,
-    rules.AGENT_STATE,
-    rules.COORDINATION_EVENT_ILLEGAL,
-    rules.DECISION_VETOED,
-    rules.SESSION_STATE,
-)
 
 
 def get(routes: Routes, path: str, query: str = "") -> Any:
@@ -34,12 +27,12 @@ def test_every_packet_was_decided_by_the_rule_it_was_made_for(done: Run) -> None
 
 
 def test_every_policy_rule_occurs(done: Run) -> None:
-    """But that of CONVERGENCE on top_k, as the windows come first, that on empty proofs, and those
-    of coordination, which the policy has not turned on.
+    """But that of CONVERGENCE on top_k, as the windows come first, that on empty proofs, and that
+    on the steps of agents, which the policy does not demand.
     """
     policy = {rule.code for rule in rules.ALL if rule.stage is Stage.POLICY}
     assert "protocol_decayed" in policy
-    absent = {rule.code for rule in (rules.PHASE_GUARD_TOP_K, rules.PROOF_EMPTY, *COORDINATION)}
+    absent = {rule.code for rule in (rules.PHASE_GUARD_TOP_K, rules.PROOF_EMPTY, rules.AGENT_STATE)}
     assert policy - set(done.account.rules) == absent
 
 

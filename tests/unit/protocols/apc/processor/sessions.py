@@ -66,18 +66,23 @@ SESSION_STEPS: list[tuple[str, Json]] = [
     ("VALIDATION", validation(909, ok=True)),
     ("PROMOTION", transfer(910, "sw-c", phase="PROMOTION", policy={"mode": "COMMONS_SEED"})),
 ]
+OBSERVING: Json = {"APC_COORDINATION_SESSION": "observe", "APC_COORDINATION_AGENT": "observe"}
+"""The policy by which coordination refuses nothing, so that all its events are seen."""
 SESSION_STATES = list(dict.fromkeys(state for state, _ in SESSION_STEPS))
 
 
 def session_in(state: str) -> Bench:
-    """A session that has come to this state on the plain way; CLOSED and HALTED too."""
-    bench = Bench()
+    """A session that has come to this state on the plain way; CLOSED and HALTED too.
+
+    Coordination refuses nothing from then on.
+    """
+    bench = Bench(**OBSERVING)
     for before, step in SESSION_STEPS:
         if before == state:
             break
         bench.give(step)
     if state == "HALTED":
-        bench = Bench()
+        bench = Bench(**OBSERVING)
         bench.give(young(signal(911, "STOP")))
     assert state == "SESSION_OPEN" or bench.coordination()["state"] == state
     return bench
@@ -102,13 +107,13 @@ AGENT_STATES = [state for state, _ in AGENT_STEPS] + ["WAIT_FOR_ACK", "LOCAL_HAL
 
 def agent_in(state: str) -> Bench:
     """An agent that has come to this state; in WAIT_FOR_ACK it waits for packet 927."""
-    bench = Bench()
+    bench = Bench(**OBSERVING)
     for before, step in AGENT_STEPS:
         if before == state:
             break
         bench.give(step)
     if state == "LOCAL_HALT":
-        bench = Bench()
+        bench = Bench(**OBSERVING)
         bench.give(young(packet("ERROR", 928, payload={"retryable": False}, **_OWN)))
     if state != "LOCAL_IDLE":
         assert bench.coordination(AGENT)["state"] == state

@@ -299,7 +299,7 @@ AGENT_EVENT = {
 @pytest.mark.parametrize("state", AGENT_STATES)
 @pytest.mark.parametrize("mode", AGENT_MODES)
 def test_an_agent_takes_the_steps_that_its_state_allows(mode: str, state: str) -> None:
-    bench = Bench(**ANY_PHASE, APC_COORDINATION_AGENT=mode)
+    bench = Bench(**ANY_PHASE, APC_COORDINATION_AGENT=mode, APC_COORDINATION_SESSION="observe")
     for n, kind in enumerate(sent_by_agent("s")):
         session = f"s-{n}"
         asked = packet(
