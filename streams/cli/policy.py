@@ -128,9 +128,14 @@ def _policy_of(name: str) -> Policy:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it; a decimal of no fraction is a whole number."""
-    if not isinstance(value, Decimal):
-        return value
-    return int(value) if value == value.to_integral_value() else float(value)
+    match value:
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {name: _plain(inner) for name, inner in value.items()}
+    return value
 
 
 def _render_diff(body: dict[str, Any], page: text.Page) -> None:

@@ -159,4 +159,11 @@ def _shipped_constitution() -> bytes:
 
 def as_json(value: Any) -> Any:
     """Return a value with its exact decimals as the doubles that have the same digits."""
-    return float(value) if isinstance(value, Decimal) else value
+    match value:
+        case Decimal():
+            return float(value)
+        case list():
+            return [as_json(item) for item in value]
+        case dict():
+            return {name: as_json(inner) for name, inner in value.items()}
+    return value

@@ -22,7 +22,8 @@ from streams.settings.values import Declaration
 SECTIONS = (
     "apc.coordination", "apc.decay", "apc.gates", "apc.phases", "apc.proof", "apc.transfer",
     "apc.verification", "apc",
-    "saop.confidence", "saop", "rtes", "sap.evidence", "sap", "asap", "summit", "otel",
+    "governance", "saop.confidence", "saop", "rtes", "sap.evidence", "sap", "asap", "summit",
+    "otel",
 )  # fmt: skip
 """The sections whose names begin variables, a section of another before it."""
 
@@ -54,6 +55,8 @@ class Form(StrEnum):
     FILE = "path of a file"
     PREFIXES = "table of profiles by prefix"
     CRITICS = "list of tables with agent and critic"
+    TABLES = "list of tables"
+    PRINCIPALS = "list of principals"
 
 
 class Member(NamedTuple):

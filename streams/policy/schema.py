@@ -10,6 +10,7 @@ from typing import Any
 from streams.policy.bundle import FORMAT, as_json, default_of
 from streams.policy.members import MEMBERS, Form, Member
 from streams.protocols.saop.settings import TASK_PROFILES
+from streams.settings.tables import Column, Columns
 
 _AGENT = {"type": "string", "pattern": "^[a-z0-9-]{1,100}$"}
 
@@ -68,6 +69,12 @@ def _value_schema(member: Member) -> dict[str, Any]:
             return {"type": "array", "items": words, "uniqueItems": True}
         case Form.FILE:
             return {"type": "string", "minLength": 1}
+        case Form.TABLES:
+            assert member.declaration.columns is not None
+            return _tables_schema(member.declaration.columns)
+        case Form.PRINCIPALS:
+            glob = {"type": "string", "pattern": r"^[^\s,\x00-\x1f\x7f]{1,256}$"}
+            return {"type": "array", "items": glob, "minItems": 1, "uniqueItems": True}
         case Form.PREFIXES:
             return {"type": "object", "additionalProperties": {"enum": list(TASK_PROFILES)}}
     entry = {"agent": _AGENT, "critic": _AGENT}
@@ -78,3 +85,32 @@ def _value_schema(member: Member) -> dict[str, Any]:
         "additionalProperties": False,
     }
     return {"type": "array", "items": items}
+
+
+def _tables_schema(columns: Columns) -> dict[str, Any]:
+    table = {
+        "type": "object",
+        "properties": {column.name: _column_schema(column) for column in columns.columns},
+        "required": [column.name for column in columns.columns if column.required],
+        "additionalProperties": False,
+    }
+    return {"type": "array", "items": table, "maxItems": columns.high}
+
+
+def _column_schema(column: Column) -> dict[str, Any]:
+    bounds = {"minimum": column.low, "maximum": column.high}
+    match column.kind:
+        case "whole number":
+            return {"type": "integer", **bounds}
+        case "decimal":
+            return {"type": "number", **bounds}
+        case "true or false":
+            return {"type": "boolean"}
+        case "texts":
+            lengths = {"minItems": column.low, "maxItems": column.high}
+            return {"type": "array", "items": {"type": "string"}, **lengths}
+    if column.choices:
+        return {"enum": list(column.choices)}
+    if column.pattern is not None:
+        return {"type": "string", "pattern": f"^(?:{column.pattern[0]})$"}
+    return {"type": "string", "minLength": column.low, "maxLength": column.high}

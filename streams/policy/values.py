@@ -15,6 +15,8 @@ from schemas import Problem
 from streams.policy.members import Form, Member
 from streams.protocols.saop.settings import TASK_PROFILES
 from streams.protocols.summit.settings import CRITICS
+from streams.settings.governance import PRINCIPALS
+from streams.settings.tables import tables_of, tables_text
 from streams.settings.values import words_of
 
 MAX_DIGITS = 15
@@ -48,6 +50,10 @@ def read_value(member: Member, value: Any, folder: Path) -> Any:
             return folder / value if type(value) is str and value else _wrong_type(member, "a path")
         case Form.PREFIXES:
             return _prefixes(member, value)
+        case Form.TABLES:
+            return _tables(member, value)
+        case Form.PRINCIPALS:
+            return _principals(member, value)
     return _critics(member, value)
 
 
@@ -61,8 +67,10 @@ def written_value(member: Member, value: Any) -> Any:
         case Form.CRITICS:
             named = dict(_pairs(value))  # the last of an agent counts
             return [{"agent": agent, "critic": named[agent]} for agent in sorted(named)]
-        case Form.WORDS:
+        case Form.WORDS | Form.PRINCIPALS:
             return sorted(words_of(value))
+        case Form.TABLES:
+            return tables_of(value)
         case Form.FILE:
             return None if value is None else str(value)
     return value
@@ -150,6 +158,31 @@ def _prefixes(member: Member, value: Any) -> str:
             raise PolicyProblem("text_invalid", pointer, "a prefix has no comma")
         _word(profile, TASK_PROFILES, pointer)
     return ",".join(f"{prefix}={profile}" for prefix, profile in value.items())
+
+
+def _tables(member: Member, value: Any) -> str:
+    assert member.declaration.columns is not None
+    for rule, pointer, message in member.declaration.columns.problems(value):
+        name = ".".join(filter(None, (member.path, *pointer.split("/"))))
+        raise PolicyProblem(rule, f"{member.pointer}{pointer}", f"{name} {message}")
+    return tables_text(value)
+
+
+def _principals(member: Member, value: Any) -> str:
+    if not isinstance(value, list):
+        _wrong_type(member, "a list of principals")
+    if not value:
+        message = f"{member.path} names nobody, so nobody could change the policy"
+        raise PolicyProblem("governance_locked", member.pointer, message)
+    for index, glob in enumerate(value):
+        pointer = f"{member.pointer}/{index}"
+        if type(glob) is not str:
+            raise PolicyProblem("member_type", pointer, "is a text")
+        if not PRINCIPALS.accepts(glob) or "," in glob:
+            raise PolicyProblem("text_invalid", pointer, f"is one of {PRINCIPALS.name}")
+        if glob in value[:index]:
+            raise PolicyProblem("not_unique", pointer, f"{glob} is in {member.path} already")
+    return ",".join(sorted(value))
 
 
 def _critics(member: Member, value: Any) -> str:

@@ -20,6 +20,7 @@ from streams.protocols.saop.settings import SaopSettings
 from streams.protocols.sap.settings import SapSettings
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.connection import ConnectionSettings
+from streams.settings.governance import GovernanceSettings
 from streams.settings.masking import MaskingSettings
 from streams.settings.push import PushSettings
 from streams.settings.secret_files import list_file_variables, read_secrets
@@ -32,6 +33,7 @@ class Settings(
     # Fields are in the order of the documents, those of the last class first.
     ConnectionSettings,
     PushSettings,
+    GovernanceSettings,
     OtelSettings,
     SummitSettings,
     AsapSettings,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from streams.errors import SettingsError
+from streams.settings.tables import Columns, check_tables
 
 MIN_KEY_CHARS = 16
 """The minimum length of a key: a reader of signed records can try guesses against them."""
@@ -26,12 +27,14 @@ class Declaration(NamedTuple):
     """The declaration of one setting.
 
     env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`,
-    `web address`, `keys` and `set of words` (separated by commas), or the name of a text's format.
+    `web address`, `keys` and `set of words` (separated by commas), `list of tables`, or the name of
+    a text's format.
     low, high: inclusive bounds of a number.  choices: the only texts, or words, allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
     work: visible to processors.  format: the constraint on a text.
     retention_of: the topic whose retention in hours it gives.
     rules: the codes of the rules that it bears on, which some of its values name and others do not.
+    columns: of a list of tables.
     """
 
     env: str
@@ -47,6 +50,7 @@ class Declaration(NamedTuple):
     format: Format | None = None
     retention_of: str | None = None
     rules: tuple[str, ...] = ()
+    columns: Columns | None = None
 
 
 def check_names(candidates: Iterable[str], names: Mapping[str, object]) -> None:
@@ -113,6 +117,9 @@ def check_value(declaration: Declaration, value: Any) -> Any:
                 )
         case "set of words":
             return _check_words(declaration, value)
+        case "list of tables":
+            assert declaration.columns is not None
+            return check_tables(declaration.env, declaration.columns, value)
         case _ if type(value) is not str:
             raise SettingsError(f"{declaration.env} is a text, not {rendered}")
     if declaration.choices and value not in declaration.choices:

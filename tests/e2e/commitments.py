@@ -1,4 +1,4 @@
-"""What the coordination of a session refuses, worked out anew from packets and from facts before.
+"""Derive what the coordination of a session refuses, from packets and from the facts before.
 
 By the default policy: commitments are compared once a session is declared, and a halted agent only
 ends or reports.
@@ -32,7 +32,7 @@ Refused = tuple[str, str, str | None, str, str]
 
 
 class Coordination:
-    """Where sessions and their agents are, as the notes of facts say, and what vetoes are open."""
+    """The states of sessions and agents, as the notes of facts say, and the open vetoes."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, str] = {}
@@ -60,7 +60,10 @@ class Coordination:
         return "agent_halted", "", agent, "LOCAL_HALT", "no_edge"
 
     def refused(self, packet: Json, gates: Callable[[], bool]) -> Refused | None:
-        """gates: whether the newest EVAL of the packet's task met them."""
+        """Return why the session refuses a packet.
+
+        gates: whether the newest EVAL of the packet's task met them.
+        """
         state = self.sessions.get(packet["trace"]["session_id"], "SESSION_OPEN")
         if packet["channel"] == "INTRA_AGENT" or state == "SESSION_OPEN":
             return None

@@ -21,6 +21,7 @@ from streams.protocols.sap.settings import SapSettings
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings import BY_ENV, BY_FIELD, PREFIX, Settings
 from streams.settings.connection import ConnectionSettings
+from streams.settings.governance import GovernanceSettings
 from streams.settings.masking import MaskingSettings
 from streams.settings.push import PushSettings
 from streams.settings.service import ServiceSettings
@@ -34,6 +35,8 @@ KINDS = {
     "path",
     "agent URN",
     "list of critics",
+    "list of principals",
+    "list of tables",
     "set of words",
     "web address",
     "keys",
@@ -48,6 +51,7 @@ PARTS: tuple[type[ServiceSettings], ...] = (
     AsapSettings,
     SummitSettings,
     OtelSettings,
+    GovernanceSettings,
     PushSettings,
     ConnectionSettings,
 )

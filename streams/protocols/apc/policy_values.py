@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self, get_args
 
 from schemas.apc.vocabulary import RunPhase, TransferMode
 from streams.protocols.apc.settings import ALWAYS_ALLOWED
+from streams.settings.tables import tables_of
 from streams.settings.values import words_of
 
 GATES = (
@@ -53,11 +54,22 @@ class Window(NamedTuple):
     cross_use_case: bool
 
 
-WINDOWS: tuple[Window, ...] = (
-    Window("generation_0_10", 0, False, None, None, None, False),
-    Window("generation_11_20", 11, True, "SELECTIVE_IMPORT", Decimal("1.2"), 2, False),
-    Window("generation_21_plus", 21, True, "WINNER_TO_LOSERS", None, 2, True),
-)
+def windows_of(text: str) -> tuple[Window, ...]:
+    """Return the windows of the setting, each with the name that its generations make."""
+    tables = tables_of(text)
+    ends = [*(str(table["from"] - 1) for table in tables[1:]), "plus"]
+    return tuple(
+        Window(
+            f"generation_{table['from']}_{end}",
+            table["from"],
+            table["enabled"],
+            table.get("selector"),
+            Decimal(table["multiplier"]) if "multiplier" in table else None,
+            table.get("top_k_limit"),
+            table["cross_use_case"],
+        )
+        for table, end in zip(tables, ends, strict=True)
+    )
 
 
 class TransferBounds(NamedTuple):
@@ -122,6 +134,7 @@ class ApcPolicy:
     def from_values(cls, value: Mapping[str, Any]) -> Self:
         """Make the object; value: each setting by its name."""
         promotion_modes = words_of(value["APC_TRANSFER_PROMOTION_MODES"])
+        windows = windows_of(value["APC_WINDOW"])
         return cls(
             value["APC_MAX_PACKET_BYTES"],
             value["APC_REQUIRE_ANTI_DRIFT"],
@@ -130,8 +143,8 @@ class ApcPolicy:
                 for phase in get_args(RunPhase)
             },
             TransferBounds(
-                WINDOWS,
-                next((window.low for window in WINDOWS if window.enabled), None),
+                windows,
+                next((window.low for window in windows if window.enabled), None),
                 value["APC_DECAY_LATE_FROM"],
                 value["APC_TRANSFER_REFINEMENT_MULTIPLIER"],
                 value["APC_TRANSFER_CONVERGENCE_TOP_K"],
@@ -168,6 +181,7 @@ _NAMES = (
     "APC_COORDINATION_SESSION",
     "APC_COORDINATION_AGENT",
     *(f"APC_PROOF_{packet_type}" for packet_type in CRITICAL_PHASES),
+    "APC_WINDOW",
     "APC_TRANSFER_REFINEMENT_MULTIPLIER",
     "APC_TRANSFER_CONVERGENCE_TOP_K",
     "APC_TRANSFER_PROMOTION_MODES",

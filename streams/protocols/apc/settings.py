@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from streams.settings.service import ServiceSettings, number, setting
+from streams.settings.tables import Column, Columns, Table, TableProblem, tables_text
 
 DECAY_MODES = ("late", "always", "flag")
 PROOF_MODES = ("warn", "critical", "refuse")
@@ -55,6 +58,49 @@ def proof_mode(packet_type: str, critical: str, default: str) -> Any:
         work=True,
         rules=("proof_empty",),
     )
+
+
+def _in_order(windows: Sequence[Table]) -> Iterator[TableProblem]:
+    starts = [window["from"] for window in windows]
+    if not starts or starts[0] != 0:
+        yield "window_order", "/0/from" if starts else "", "begins with from = 0"
+    for index, (before, after) in enumerate(pairwise(starts), 1):
+        if after <= before:
+            yield "window_order", f"/{index}/from", f"is above {before}, the one before"
+
+
+WINDOW = Columns(
+    (
+        Column("from", "whole number"),
+        Column("enabled", "true or false"),
+        Column("selector", "text", choices=TRANSFER_MODES, required=False),
+        Column("multiplier", "decimal", 1, 10, required=False),
+        Column("top_k_limit", "whole number", 1, 10, required=False),
+        Column("cross_use_case", "true or false"),
+    ),
+    check=_in_order,
+)
+"""A window of generations: `from` is its first, and it ends before that of the next."""
+WINDOWS = tables_text(
+    [
+        {"from": 0, "enabled": False, "cross_use_case": False},
+        {
+            "from": 11,
+            "enabled": True,
+            "selector": "SELECTIVE_IMPORT",
+            "multiplier": Decimal("1.2"),
+            "top_k_limit": 2,
+            "cross_use_case": False,
+        },
+        {
+            "from": 21,
+            "enabled": True,
+            "selector": "WINNER_TO_LOSERS",
+            "top_k_limit": 2,
+            "cross_use_case": True,
+        },
+    ]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +187,21 @@ class ApcSettings(ServiceSettings):
     )
     apc_arbitration_top_k: int = number(
         "APC_ARBITRATION_TOP_K", 1, "transfers that an arbitration selects", 0, 1000, True
+    )
+    apc_window: str = setting(
+        "APC_WINDOW",
+        WINDOWS,
+        "windows of generations, in order, and what each demands of transfers",
+        "list of tables",
+        columns=WINDOW,
+        work=True,
+        rules=(
+            "generation_disabled",
+            "score_below_window",
+            "top_k_missing",
+            "top_k_over_limit",
+            "cross_use_case_not_allowed",
+        ),
     )
     apc_transfer_refinement_multiplier: Decimal = setting(
         "APC_TRANSFER_REFINEMENT_MULTIPLIER",

@@ -22,6 +22,13 @@ from streams.settings import BY_FIELD, Settings
 from streams.settings.service import PREFIX
 from tests.unit.policy.files import HEAD, policy_file
 
+TABLES = {
+    "apc.window": (
+        "[{ from = 0, enabled = true, cross_use_case = true, multiplier = 1.50 }]",
+        '[{"cross_use_case":true,"enabled":true,"from":0,"multiplier":1.5}]',
+    ),
+}
+"""A list of tables for each member that is one: as the file has it, and as the setting has it."""
 PLAIN = [member for member in MEMBERS.values() if member.form is not Form.FILE]
 VALIDATOR = jsonschema_rs.Draft202012Validator(policy_schema())
 
@@ -47,6 +54,10 @@ def other_value(member: Member) -> tuple[str, Any]:
             return f'["{word}"]', word
         case Form.PREFIXES:
             return '{ "a=b" = "open" }', "a=b=open"
+        case Form.PRINCIPALS:
+            return '["ops:*", "a?"]', "a?,ops:*"
+        case Form.TABLES:
+            return TABLES[member.path]
     return '[{ agent = "a", critic = "b" }]', "a=b"
 
 

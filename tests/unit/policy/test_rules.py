@@ -26,11 +26,19 @@ WITHOUT_RULE = {
     *(f"apc.gates.{metric}" for metric, _ in GATES),
     *(f"rtes.{name}" for name in ("pem_lines", "pem_s")),
     *(f"sap.{name}" for name in ("cache_copy", "cache_scan", "flight_lease_s", "learning")),
+    *(f"governance.{name}" for name in ("activators", "approval_hours", "approvals", "publishers")),
     "masking.arguments",
     "otel.mask",
     "summit.critic",
 }
 """Members by which figures, states, texts and times differ, and no rule."""
+TABLES: Mapping[str, Sequence[str]] = {
+    "apc.window": (
+        '[{"from":0,"enabled":false,"cross_use_case":true}]',
+        '[{"from":0,"enabled":true,"cross_use_case":true}]',
+    ),
+}
+"""Lists of tables that are far from each other."""
 _AGAIN = {"id": "again", "payload": {"config": {"idempotency_key": "nightly-3"}}}
 _DAY_MS = 86_400_000
 _UNBROKEN = frozenset({"pass", "not_applicable", "not_reached"})
@@ -125,6 +133,8 @@ def values_of(member: Member) -> Sequence[Any]:
             return ("", ",".join(declaration.choices))
         case Form.PREFIXES:
             return ("=devs", "=open")
+        case Form.TABLES:
+            return TABLES[member.path]
         case Form.FILE:
             name = member.path.removeprefix("sap.").removesuffix("_file")
             return (None, CASES / "sap" / f"{name}.toml")

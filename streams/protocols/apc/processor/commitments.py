@@ -59,7 +59,7 @@ class Conflict(NamedTuple):
 
 
 class Commitment(NamedTuple):
-    """What a packet would do to its session, and the states in which it may.
+    """The event that a packet would raise in its session, and the states in which it may.
 
     guarded: whether the guard of the event has to hold too.
     """

@@ -140,3 +140,37 @@ def test_verification_is_derived_by_the_policy_that_decided_it(tmp_path: Path) -
         findings = played.verify().findings
         assert findings.counts.keys() == {ViolationKind.NOT_BORNE_OUT}
         assert all("verification.mode" in message for _, _, message in findings.shown)
+
+
+def test_windows_are_named_by_their_generations() -> None:
+    text = (
+        '[{"from":0,"enabled":true,"cross_use_case":false,"multiplier":3},'
+        '{"from":5,"enabled":false,"cross_use_case":true,"top_k_limit":4}]'
+    )
+    settings = Settings.load({"HEADRACE_APC_WINDOW": text})
+    bounds = ApcPolicy.of(settings.as_work()).transfers
+    names = {generation: bounds.window_of(generation).name for generation in (0, 4, 5, 99)}
+    early, late = "generation_0_4", "generation_5_plus"
+    assert names == {0: early, 4: early, 5: late, 99: late}
+    assert bounds.first_enabled == 0
+    closed = Settings.load({"HEADRACE_APC_WINDOW": text.replace("true", "false")})
+    assert ApcPolicy.of(closed.as_work()).transfers.first_enabled is None
+
+
+def test_transfers_follow_the_windows_of_the_policy() -> None:
+    text = (
+        '[{"from":0,"enabled":true,"cross_use_case":false,"multiplier":3,"top_k_limit":1},'
+        '{"from":5,"enabled":false,"cross_use_case":true}]'
+    )
+    bench = Bench(APC_WINDOW=text)
+    one = {"min_generation": 0, "top_k": 1}
+    fact = bench.verdict(transfer(1, generation=4, scores=(0.9, 0.3), policy=one))
+    assert (fact["rule"], fact["message"]) == (
+        "score_below_window",
+        "Sender score 0.9 is not above 0.9, which is 3 times the receiver score 0.3.",
+    )
+    assert fact["throttle"]["window"] == "generation_0_4"
+    fact = bench.verdict(transfer(2, generation=4, scores=(0.91, 0.3), policy=one))
+    assert fact["rule"] == "accepted"
+    fact = bench.verdict(transfer(3, generation=5, policy=one))
+    assert fact["message"] == "generation_5_plus allows no transfer; this is generation 5."

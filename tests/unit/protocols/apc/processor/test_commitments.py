@@ -1,4 +1,4 @@
-"""What the coordination of a session and of its agents refuses, by states, types and modes.
+"""Refuse what the coordination of a session and its agents forbids, by states, types and modes.
 
 The tables here are those of the guide (4.7), not of the code.
 """
@@ -84,7 +84,7 @@ GUARDED = ("transfer_accepted", "candidate_pool_ready")
 
 
 def kinds(session: str) -> dict[str, Json]:
-    """One packet of every kind that the table tells apart."""
+    """Return one packet of every kind that the table tells apart."""
     by = {"session": session}
     every = {kind: packet(kind, 100 + n, **by) for n, kind in enumerate(TYPES)}
     every["DECISION PROPOSED"] = decision(120, "PROPOSED", **by)
@@ -257,11 +257,11 @@ def agent_comes_to(bench: Bench, state: str, session: str = SESSION) -> None:
 def sent_by_agent(session: str) -> dict[str, Json]:
     every: dict[str, Json] = {}
     for n, kind in enumerate(TYPES):
-        own = packet(kind, 100 + n, sender=AGENT, session=session)
+        made = packet(kind, 100 + n, sender=AGENT, session=session)
         if kind in ("ACK", "NACK", "RETRACTION"):
             name = "target_packet_id" if kind == "RETRACTION" else "acked_packet_id"
-            own["payload"][name] = pid(99)
-        every[kind] = own
+            made["payload"][name] = pid(99)
+        every[kind] = made
     for n, kind in enumerate(("SIGNAL", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TASK_IR")):
         every[f"local {kind}"] = local(kind, 200 + n, sender=AGENT, session=session)
     every["local SYNC"] = local(
@@ -302,10 +302,10 @@ def test_an_agent_takes_the_steps_that_its_state_allows(mode: str, state: str) -
     bench = Bench(**ANY_PHASE, APC_COORDINATION_AGENT=mode, APC_COORDINATION_SESSION="observe")
     for n, kind in enumerate(sent_by_agent("s")):
         session = f"s-{n}"
-        asked = packet(
+        request = packet(
             "IDEA", 99, sender="boss", to=(AGENT,), session=session, routing={"requires_ack": True}
         )
-        bench.give(young(asked))
+        bench.give(young(request))
         agent_comes_to(bench, state, session)
         before = bench.coordination(AGENT, session=session) if state != "LOCAL_IDLE" else None
         fact = bench.verdict(sent_by_agent(session)[kind])
