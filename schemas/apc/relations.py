@@ -102,6 +102,20 @@ def _metadata(metadata: dict[str, Any]) -> Iterator[Problem]:
     if not _number(attempt) or not 0 <= attempt < 2**53 or attempt != int(attempt):
         yield _value("an integer from 0 to 2^53 - 1", "attempt_number")
     yield from _anti_drift(metadata.get("anti_drift", {}))
+    yield from _usage(metadata.get("usage", {}))
+
+
+def _usage(usage: Any) -> Iterator[Problem]:
+    if not isinstance(usage, dict):
+        yield _value("an object", "usage")
+        return
+    for name, amount in usage.items():
+        if name not in ("tokens", "cost_usd"):
+            yield _value("absent, being neither tokens nor cost_usd", "usage", name)
+        elif not _number(amount) or not 0 <= amount < 2**53:
+            yield _value("a number from 0 to 2^53 - 1", "usage", name)
+        elif name == "tokens" and amount != int(amount):
+            yield _value("a whole number", "usage", name)
 
 
 def _anti_drift(checks: Any) -> Iterator[Problem]:

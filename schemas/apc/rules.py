@@ -303,6 +303,9 @@ ACK_TIMEOUT = Rule(
     "ack_timeout", "no answer in time, and no redelivery is left", Stage.TIMER, Where.PROCESSOR
 )
 TTL_EXPIRED = Rule("ttl_expired", "the packet's deadline passed", Stage.TIMER, Where.PROCESSOR)
+SESSION_BUDGET = Rule(
+    "session_budget", "the session has used its seconds", Stage.TIMER, Where.PROCESSOR
+)
 
 # Warnings (APC guide, 5.9); they never change a verdict.
 EXPIRED_ON_ARRIVAL = Rule(
@@ -335,6 +338,12 @@ EVAL_PASS_DISAGREES = Rule(
 VERIFICATION_TARGET_UNKNOWN = Rule(
     "verification_target_unknown",
     "a reference names no other packet of the session",
+    Stage.WARNING,
+    Where.PROCESSOR,
+)
+BUDGET_EXPRESSION_UNKNOWN = Rule(
+    "budget_expression_unknown",
+    "a constraint of kind BUDGET is no limit that the service knows",
     Stage.WARNING,
     Where.PROCESSOR,
 )

@@ -54,7 +54,10 @@ def _member_schema(member: Member) -> dict[str, Any]:
 
 
 def _value_schema(member: Member) -> dict[str, Any]:
-    bounds = {"minimum": member.declaration.low, "maximum": member.declaration.high}
+    bounds = {
+        "minimum": as_json(member.declaration.low),
+        "maximum": member.declaration.high,
+    }
     match member.form:
         case Form.WHOLE:
             return {"type": "integer", **bounds}

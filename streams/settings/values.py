@@ -41,7 +41,7 @@ class Declaration(NamedTuple):
     kind: str
     default: Any
     meaning: str
-    low: int = 0
+    low: int | Decimal = 0
     high: int = 2**63 - 1
     choices: tuple[str, ...] = ()
     kafka: str | None = None

@@ -9,10 +9,19 @@ Source: APC guide, 3 to 5.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from schemas.apc import packet_json, rules, validate_avro
 from streams.engine.processor import AvroValue, Message
 from streams.protocols.apc.policy_values import ApcPolicy, TransferBounds
 from streams.protocols.apc.processor.batch import Inbound
+from streams.protocols.apc.processor.budgets import (
+    exhausted,
+    limits_after,
+    seconds_end,
+    texts_of,
+    use_after,
+)
 from streams.protocols.apc.processor.commitments import (
     Conflict,
     agent_conflict,
@@ -53,6 +62,7 @@ _COORDINATION_RULES = frozenset(
     )
 )
 """Rules whose refusals follow from the note that their fact carries."""
+_ENDED = frozenset({"CLOSED", "HALTED"})
 _OF_NOTE = ("event", "agent_id", "from_state", "why")
 _ABOUT_VETOES = frozenset({"ARBITRATION", "DECISION", "RETRACTION", "SIGNAL"})
 _VERDICTS = frozenset({"accepted", "duplicate", "rejected"})
@@ -66,6 +76,8 @@ def check(fact: Fact, command: Message | None, ctx: CheckContext) -> Problems:
     if value["verdict"] == "fired":
         late = value["due_at"] is not None and value["at"] >= value["due_at"]
         yield from check_that(late, "the timer fired before it was due")
+        if value["rule"] == rules.SESSION_BUDGET.code:
+            yield from _check_session_timer(fact, ctx)
     if value["verdict"] not in _VERDICTS or command is None:
         return
     packet = Inbound(command)
@@ -114,6 +126,7 @@ def _check_decision(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
     packet_as_json = None if value["packet"] is None else packet_json(value["packet"])
     yield from check_equal("packet", packet_as_json, packet.json)
     yield from _check_vetoes(fact, packet, ctx)
+    yield from _check_budget(fact, packet, ctx)
     yield from _check_policy(fact, packet, ApcPolicy.of(ctx.settings))
 
 
@@ -152,6 +165,41 @@ def _check_vetoes(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
         after = vetoes_after(packet, vetoes)
         if after != vetoes:
             ctx.seen.put(after, "vetoes", packet.session_id)
+
+
+def _check_budget(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
+    """Count an accepted packet in its session, and check that an exhausted limit has halted it."""
+    value = fact.value or {}
+    if value["verdict"] != "accepted" or value["state"] == "EXPIRED" or fact.cut_off:
+        return
+    session = ctx.seen.get("session", packet.session_id) or {"opened_at": packet.at}
+    limits = {name: Decimal(text) for name, text in session.get("limits", {}).items()}
+    if not session.get("ended"):
+        limits = limits_after(packet, limits, ApcPolicy.of(ctx.settings).budget)
+        if limits:
+            session["limits"] = texts_of(limits)
+            session["used"] = use_after(packet, session.get("used"))
+        state = ctx.seen.get("coordination", packet.session_id, None)
+        session["ended"] = state in _ENDED
+        name = exhausted(limits, session["used"]) if limits else None
+        message = f"the session has used its {name}, and goes on"
+        yield from check_that(name is None or session["ended"], message)
+    ctx.seen.put(session, "session", packet.session_id)
+
+
+def _check_session_timer(fact: Fact, ctx: CheckContext) -> Problems:
+    """Check that the seconds of a session's limit had passed since it was opened."""
+    value = fact.value or {}
+    session = ctx.seen.get("session", value["session_id"])
+    if session is None:
+        yield from check_that(fact.cut_off, "the session has no packet")
+        return
+    seconds = session.get("limits", {}).get("seconds")
+    yield from check_that(seconds is not None, "the session has no limit of seconds")
+    if seconds is not None:
+        due = seconds_end(session["opened_at"], Decimal(seconds))
+        yield from check_equal("due_at", value["due_at"], due)
+    ctx.seen.put({**session, "ended": True}, "session", value["session_id"])
 
 
 def _check_conflict(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:

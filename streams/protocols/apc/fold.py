@@ -23,7 +23,7 @@ _TRANSFER = "headrace.apc.TransferPayload"
 
 
 def row_key(topic: Topic, fact: Fact) -> str | None:
-    changes_row = fact["verdict"] in ("effect", "fired")
+    changes_row = fact["verdict"] in ("effect", "fired") and fact["packet_id"] is not None
     makes_row = fact["verdict"] in ("accepted", "rejected") and fact["packet"] is not None
     return composite(fact["session_id"], fact["packet_id"]) if changes_row or makes_row else None
 

@@ -3,7 +3,7 @@
 It is made once for a set of values.  The processor, the queries about packets that are not sent,
 and `headrace verify` read their limits from it and from nowhere else.
 
-Source: APC guide, 3.3 to 3.5, 4.3, 4.6 and 4.7.
+Source: APC guide, 3.3 to 3.5, 4.3 and 4.6 to 4.8.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ GATES = (
 """The metrics of the promotion gates, and how each is compared with its bound."""
 
 
+BUDGETS = ("packets", "generations", "seconds", "tokens", "cost_usd")
+"""The names of the limits of sessions, in the order in which they are compared."""
 CRITICAL_PHASES: Mapping[str, frozenset[str]] = {
     "CLAIM": frozenset({"ARBITRATION", "VALIDATION"}),
     "EVAL": frozenset({"VALIDATION"}),
@@ -110,6 +112,7 @@ class ApcPolicy:
     arbitration_top_k: the transfers that an arbitration selects.
     proof_phases: by packet type, the phases in which one without evidence is refused.
     deferred_types: the packet types whose verification is deferred, whatever their metadata say.
+    budget: the limits of sessions, by name, where there is one.
     session_mode: `observe`, `declared` or `enforce`.  agent_mode: `observe`, `halt` or `enforce`.
     """
 
@@ -122,6 +125,7 @@ class ApcPolicy:
     arbitration_top_k: int
     proof_phases: Mapping[str, frozenset[str]]
     deferred_types: frozenset[str]
+    budget: Mapping[str, Decimal]
     session_mode: str
     agent_mode: str
 
@@ -161,6 +165,11 @@ class ApcPolicy:
                 for packet_type, critical in CRITICAL_PHASES.items()
             },
             words_of(value["APC_VERIFICATION_DEFERRED_TYPES"]),
+            {
+                name: Decimal(value[f"APC_BUDGET_{name.upper()}"])
+                for name in BUDGETS
+                if value[f"APC_BUDGET_{name.upper()}"] is not None
+            },
             value["APC_COORDINATION_SESSION"],
             value["APC_COORDINATION_AGENT"],
         )
@@ -178,6 +187,7 @@ _NAMES = (
     "APC_DECAY_LATE_FROM",
     "APC_ARBITRATION_TOP_K",
     "APC_VERIFICATION_DEFERRED_TYPES",
+    *(f"APC_BUDGET_{name.upper()}" for name in BUDGETS),
     "APC_COORDINATION_SESSION",
     "APC_COORDINATION_AGENT",
     *(f"APC_PROOF_{packet_type}" for packet_type in CRITICAL_PHASES),

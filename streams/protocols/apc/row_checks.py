@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from streams.engine.processor import AvroValue
 from streams.protocols.apc.lineage.effectiveness import measure, round_figure
 from streams.protocols.apc.lineage.rows import SUMS
+from streams.protocols.apc.processor.budgets import limits_of, texts_of
 from streams.replay.checks import CheckContext, RowProblems, Rows
 from topology.machines.apc_inter import MACHINE as INTER
 from topology.machines.apc_intra import MACHINE as INTRA
@@ -27,6 +29,18 @@ def coordination(rows: Rows, ctx: CheckContext) -> RowProblems:
         state = ctx.seen.get(*seen_key) or machine.initial
         if state != row["state"]:
             yield key, f"it is in {row['state']}, the notes on it led to {state}"
+        session = ctx.seen.get("session", row["session_id"])
+        if row["limits"] is not None and session is not None:
+            yield from _budget(key, row, session)
+
+
+def _budget(key: str, row: AvroValue, session: AvroValue) -> RowProblems:
+    for name, value, known in (
+        ("limits", texts_of(limits_of(row)), session.get("limits", {})),
+        ("used", row["used"], session.get("used")),
+    ):
+        if value != known:
+            yield key, f"{name} are {value}, the facts make them {known}"
 
 
 def throttling(rows: Rows, ctx: CheckContext) -> RowProblems:

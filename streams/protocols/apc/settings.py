@@ -103,6 +103,20 @@ WINDOWS = tables_text(
 )
 
 
+def session_budget(name: str, meaning: str, kind: str = "whole number") -> Any:
+    smallest = Decimal("0.000001")
+    return setting(
+        f"APC_BUDGET_{name.upper()}",
+        None,
+        f"{meaning}, above which the session is halted; if unset, no limit",
+        kind,
+        low=1 if kind == "whole number" else smallest,
+        high=10**15 - 1 if kind == "whole number" else 10**9,
+        work=True,
+        rules=("session_budget",) if name == "seconds" else (),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ApcSettings(ServiceSettings):
     """The settings of APC."""
@@ -248,6 +262,21 @@ class ApcSettings(ServiceSettings):
         choices=AGENT_MODES,
         work=True,
         rules=("agent_halted", "agent_state"),
+    )
+    apc_budget_packets: int | None = session_budget(
+        "packets", "accepted packets of a session, but ACK, NACK and HEARTBEAT"
+    )
+    apc_budget_generations: int | None = session_budget(
+        "generations", "largest generation of a session"
+    )
+    apc_budget_seconds: Decimal | None = session_budget(
+        "seconds", "seconds since a session's first packet", "decimal"
+    )
+    apc_budget_tokens: int | None = session_budget(
+        "tokens", "tokens in `metadata.usage` of a session"
+    )
+    apc_budget_cost_usd: Decimal | None = session_budget(
+        "cost_usd", "dollars in `metadata.usage` of a session", "decimal"
     )
     apc_proof_claim: str = proof_mode("CLAIM", "phases ARBITRATION and VALIDATION", "critical")
     apc_proof_eval: str = proof_mode("EVAL", "phase VALIDATION", "warn")

@@ -42,7 +42,7 @@ def other_value(member: Member) -> tuple[str, Any]:
             number = default + (1 if default < declaration.high else -1)
             return str(number), number
         case Form.DECIMAL:
-            number = f"{max(declaration.low, 0)}.125"
+            number = f"{int(max(declaration.low, 0))}.125"
             return number, Decimal(number)
         case Form.FLAG:
             return str(not declaration.default).lower(), not declaration.default

@@ -58,6 +58,8 @@ class Inbound:
 
     at: the record's time (ms).  cause: its position.  packet: the form that facts and rows store,
     the record's own bytes if they may be spliced.  json: the packet's JSON form, ids folded.
+    session_row, agent_row: the coordination of its session and of its sender, from `meet` on; the
+    sender's only where the policy compares with it.
     target: the row of the packet that an ACK, NACK or RETRACTION names.
     identified: it has a session and a valid id.  warnings: the codes so far.
     effects: facts about other packets, in order.  throttle: the Throttle of a TRANSFER.
@@ -65,10 +67,10 @@ class Inbound:
     """
 
     __slots__ = (
-        "at", "cause", "effects", "event_context", "gates", "identified", "identity_hash", "json",
-        "key", "message", "metadata", "packet", "packet_hash", "packet_id", "packet_type",
-        "payload", "session_id", "target", "throttle", "trace", "trace_id", "traceparent", "value",
-        "warnings",
+        "agent_row", "at", "cause", "effects", "event_context", "gates", "identified",
+        "identity_hash", "json", "key", "message", "metadata", "packet", "packet_hash",
+        "packet_id", "packet_type", "payload", "session_id", "session_row", "target", "throttle",
+        "trace", "trace_id", "traceparent", "value", "warnings",
     )  # fmt: skip
 
     def __init__(self, message: Message) -> None:
@@ -88,6 +90,8 @@ class Inbound:
         self.trace_id = trace_id(self.traceparent) or self.trace["run_id"]
         self.warnings: list[str] = []
         self.effects: list[AvroValue] = []
+        self.session_row: AvroValue | None = None
+        self.agent_row: AvroValue | None = None
         self.target: AvroValue | None = None
         self.gates: AvroValue | None = None
         self.throttle: AvroValue | None = None
@@ -226,13 +230,18 @@ class BatchContext:
         self._lineage = ctx.global_table(APC_LINEAGE_TABLE)
         self.swarms: dict[str, set[str]] = {}
 
+    def meet(self, packet: Inbound) -> None:
+        """Read the coordination that a packet meets."""
+        packet.session_row = self.session(packet.session_id)
+        mode = self.policy.agent_mode
+        is_step = packet.packet_type in CONTENT or packet.packet_type == "SIGNAL"
+        if mode == "enforce" or (mode == "halt" and is_step):
+            key = composite(packet.session_id, packet.value["sender"]["agent_id"])
+            packet.agent_row = self.coordination.get(key)
+
     def session(self, session_id: str) -> AvroValue | None:
         """Return the coordination row of a session."""
         return self.coordination.get(composite(session_id))
-
-    def agent(self, session_id: str, agent_id: str) -> AvroValue | None:
-        """Return the coordination row of an agent in a session."""
-        return self.coordination.get(composite(session_id, agent_id))
 
     def lineage(self, protocol_id: str) -> AvroValue | None:
         """Return the total row of a protocol, as far as this worker has read it."""

@@ -86,6 +86,7 @@ class CoordinationUpdate:
         row = self._row(composite(self.session_id))
         if row is None:
             row = _new_row(self.session_id, None, "inter", str(INTER.initial))
+            row["opened_at"] = self.event_context.at
             self.mark_changed(row)
             self._transitions.append(("none", row["state"]))
         return row
@@ -103,8 +104,11 @@ class CoordinationUpdate:
             key = composite(self.session_id, agent_id)
         self._changed_rows[key] = row
 
-    def raise_in_session(self, event: str, *, guard: bool = True) -> None:
-        """Raise an event of the session.  guard: whether the edge's condition holds."""
+    def raise_in_session(self, event: str, *, guard: bool = True, by: str = "signal") -> None:
+        """Raise an event of the session.
+
+        guard: whether the edge's condition holds.  by: what halts the session, if the event does.
+        """
         row = self.session()
         before = row["state"]
         after = step(INTER, before, event)
@@ -115,6 +119,8 @@ class CoordinationUpdate:
             row["swarms_ready"] = []
         elif after is InterState.EXECUTION:
             row["artifact_seen"] = row["eval_seen"] = False
+        elif after is InterState.HALTED:
+            row["halted_by"] = by
 
     def raise_in_agent(self, agent_id: str, event: str) -> None:
         """Raise an event of one agent."""
@@ -168,10 +174,15 @@ class CoordinationUpdate:
             "packet_id": self.packet_id,
         }
 
+    def _rtes_source(self) -> str:
+        """Return what events to RTES are named after: a record, or a timer of its packet."""
+        cause, event_id = self.event_context.cause, self.event_context.event_id
+        return cause if event_id == f"{cause}/0" else event_id
+
     def _emit_rtes_event(self, n: int, from_state: str, to_state: str) -> None:
         """Send a transition of the session to RTES, in which the session is one task."""
         event_context = self.event_context
-        event_id = uuid5_url(f"headrace:apc:{event_context.cause}/{n}")
+        event_id = uuid5_url(f"headrace:apc:{self._rtes_source()}/{n}")
         transition = {
             "task_id": self.session_id,
             "from_state": from_state,
@@ -197,6 +208,10 @@ def _new_row(session_id: str, agent_id: str | None, machine: str, state: str) ->
         "eval_seen": False,
         "generation_opened": False,
         "awaiting_packet_id": None,
+        "halted_by": None,
+        "limits": None,
+        "used": None,
+        "opened_at": None,
         "updated_at": 0,
         "version": 0,
     }

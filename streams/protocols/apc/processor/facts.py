@@ -1,7 +1,8 @@
 """The facts of `apc.events`: one verdict per packet record, effects on other packets, timers.
 
 `event_id` is `<position>/0` for the verdict and `<position>/1`, `/2`, … for the effects in the
-order written; a timer's is `<position of the packet>/ttl` or `…/ack/<attempt>`.
+order written; a timer's is `<position of the packet>/ttl` or `…/ack/<attempt>`, that of a session's
+budget `…/budget`.
 """
 
 from __future__ import annotations
@@ -126,6 +127,23 @@ def timer_fact(
         "at": ctx.at,
         "cause": ctx.cause,
         "transitions": transitions,
+        "due_at": due_at,
+    }
+
+
+def session_timer_fact(
+    session_id: str, rule: str, message: str, due_at: int, ctx: EventContext
+) -> AvroValue:
+    """Return the fact that a timer of a session went off; it is about no packet."""
+    return {
+        **_DEFAULTS,
+        "event_id": ctx.event_id,
+        "verdict": "fired",
+        "rule": rule,
+        "message": message,
+        "at": ctx.at,
+        "cause": ctx.cause,
+        "session_id": session_id,
         "due_at": due_at,
     }
 

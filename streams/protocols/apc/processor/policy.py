@@ -22,6 +22,7 @@ from streams.protocols.apc.processor.batch import (
     Inbound,
     target_ids,
 )
+from streams.protocols.apc.processor.budgets import has_unknown_constraint
 from streams.protocols.apc.processor.commitments import (
     ALLOWED_AFTER_END,
     COMMITTING,
@@ -71,7 +72,7 @@ def refusal(packet: Inbound, context: BatchContext) -> Refusal | None:
 
 
 def _session_over(packet: Inbound, context: BatchContext) -> Refusal | None:
-    row = context.session(packet.session_id)
+    row = packet.session_row
     rule = None if row is None else _SESSION_OVER_RULES.get(row["state"])
     if rule is None:
         return None
@@ -80,19 +81,17 @@ def _session_over(packet: Inbound, context: BatchContext) -> Refusal | None:
 
 
 def _agent_halted(packet: Inbound, context: BatchContext) -> Refusal | None:
-    if context.policy.agent_mode == "observe":
+    if packet.agent_row is None or packet.agent_row["state"] != IntraState.LOCAL_HALT:
         return None
-    state = _agent_state(packet, context)
-    if state != IntraState.LOCAL_HALT:
-        return None
-    return _of_conflict(halted_conflict(packet, state, context.policy), packet)
+    conflict = halted_conflict(packet, packet.agent_row["state"], context.policy)
+    return _of_conflict(conflict, packet)
 
 
 def _session_state(packet: Inbound, context: BatchContext) -> Refusal | None:
     commits = packet.packet_type in COMMITTING or "coordination_event" in packet.metadata
     if not commits or context.policy.session_mode == "observe":
         return None
-    row = context.session(packet.session_id)
+    row = packet.session_row
     state = InterState.SESSION_OPEN if row is None else row["state"]
 
     def holds(event: str) -> bool:
@@ -105,13 +104,9 @@ def _session_state(packet: Inbound, context: BatchContext) -> Refusal | None:
 def _step_of_agent(packet: Inbound, context: BatchContext) -> Refusal | None:
     if context.policy.agent_mode != "enforce":
         return None
-    state = _agent_state(packet, context)
+    row = packet.agent_row
+    state = IntraState.LOCAL_IDLE if row is None else row["state"]
     return _of_conflict(agent_conflict(packet, state, context.policy), packet)
-
-
-def _agent_state(packet: Inbound, context: BatchContext) -> str:
-    row = context.agent(packet.session_id, packet.value["sender"]["agent_id"])
-    return IntraState.LOCAL_IDLE if row is None else row["state"]
 
 
 def _of_conflict(conflict: Conflict | None, packet: Inbound) -> Refusal | None:
@@ -316,7 +311,13 @@ def _warn_nack(packet: Inbound, warnings: list[str]) -> None:
         warnings.append(rules.NACK_STATUS_IGNORED.code)
 
 
+def _warn_task(packet: Inbound, warnings: list[str]) -> None:
+    if has_unknown_constraint(packet):
+        warnings.append(rules.BUDGET_EXPRESSION_UNKNOWN.code)
+
+
 _WARNINGS: dict[str, Callable[[Inbound, list[str]], None]] = {
+    "TASK_IR": _warn_task,
     "CLAIM": _warn_claim,
     "EVAL": _warn_eval,
     "TRANSFER": _warn_transfer,

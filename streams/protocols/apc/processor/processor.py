@@ -19,6 +19,7 @@ from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.protocols.apc.processor import (
     agent_events,
     arbitration,
+    budgets,
     contributions,
     delivery,
     facts,
@@ -61,7 +62,10 @@ class ApcProcessor:
         context = BatchContext(ctx)
         context.states.load(timer.key for timer in timers)
         for timer in timers:
-            delivery.fire(timer, now_ms, context)
+            if timer.kind == budgets.SESSION_BUDGET:
+                budgets.fire(timer, now_ms, context)
+            else:
+                delivery.fire(timer, now_ms, context)
 
     def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         packet = Inbound(message)
@@ -110,11 +114,15 @@ def _judge(packet: Inbound, context: BatchContext) -> None:
     if problems:
         _refuse_shape(packet, problems, context)
         return
+    context.meet(packet)
     packet.warnings = policy.content_warnings(packet)
     if packet.packet_type in _WITH_TARGET:
         packet.target = context.target(packet, target_ids(packet)[0])
         if packet.target is not None:
             delivery.expire_overdue(packet.target, packet, context)
+    session = packet.session_row
+    if session is not None and session["limits"] is not None:
+        budgets.halt_overdue(packet, session, context)
     refusal = policy.refusal(packet, context)
     if refusal is not None:
         _refuse(packet, refusal, context)
@@ -284,11 +292,15 @@ def _coordinate(
         context, packet.session_id, packet.packet_id, packet.event_context, ack_outcome
     )
     session = update.session()
+    goes_on = session["state"] not in budgets.ENDED
+    may_limit = packet.packet_type == "TASK_IR" or bool(context.policy.budget)
     session_events.update_members(packet, session, update)
     explicit = packet.metadata.get("coordination_event")
     if explicit is not None:
         _raise_event(explicit, packet, update)
     session_events.raise_events(packet, session, update, explicit)
+    if goes_on and (may_limit or session["limits"] is not None):
+        budgets.count(packet, update)
     agent_events.raise_events(packet, update, explicit)
     update.write()
     return update.notes

@@ -79,6 +79,10 @@ def _row(rows: dict[str, Json], session_id: str, agent_id: str | None) -> Json:
         "eval_seen": False,
         "generation_opened": False,
         "awaiting_packet_id": None,
+        "halted_by": None,
+        "limits": None,
+        "used": None,
+        "opened_at": None,
         "version": 0,
     }
     return rows.setdefault(key, blank)
@@ -87,6 +91,7 @@ def _row(rows: dict[str, Json], session_id: str, agent_id: str | None) -> Json:
 def _accepted(rows: dict[str, Json], fact: Json) -> None:
     packet, notes = fact["packet"], list(fact["coordination"])
     row = _row(rows, fact["session_id"], None)
+    row["opened_at"] = row["opened_at"] or fact["at"]
     agents = [packet["sender"], *packet["recipients"]]
     swarms = {agent["swarm_id"] for agent in agents if "swarm_id" in agent}
     row["swarms"] = sorted(swarms | set(row["swarms"]))
@@ -137,5 +142,7 @@ def _noted(rows: dict[str, Json], session_id: str, notes: Iterable[Json]) -> Non
             row["awaiting_packet_id"] = note["packet_id"] if waits else None
         elif note["to_state"] == "DIFFERENTIATED_RESEARCH":
             row["swarms_ready"] = []
+        elif note["to_state"] == "HALTED":
+            row["halted_by"] = "signal"
         elif note["to_state"] == "EXECUTION":
             row["artifact_seen"] = row["eval_seen"] = False
