@@ -117,19 +117,40 @@ SAOP_REWIND_LOG = Topic(
     meaning="the verdict on each rewind command, and prepared rewinds that expired",
     max_bytes=2 * LONG_BYTES,
 )
+SAOP_CONTROLS = Topic(
+    "saop.controls",
+    TopicKind.COMMAND,
+    "headrace.saop.SaopControl",
+    key="session_id",
+    key_of=member("session_id"),
+    meaning="operators' commands to pause a task, or to resume it",
+    max_bytes=LONG_BYTES,
+    headers=(DROPPED_KEYS,),
+    operators_only=True,
+)
+SAOP_CONTROL_LOG = Topic(
+    "saop.control-log",
+    TopicKind.FACT,
+    "headrace.saop.SaopControlLogged",
+    key="session_id",
+    key_of=member("session_id"),
+    meaning="the verdict on each command to pause or resume a task",
+    max_bytes=2 * LONG_BYTES,
+)
 SAOP_TASK_SIGNALS = Topic(
     "saop.task-signals",
     TopicKind.INTERNAL,
     "headrace.saop.SaopTaskSignal",
     key="task_id",
     key_of=member("task_id"),
-    meaning="tasks that began, failed too often or were rewound, for the detectors",
+    meaning="tasks that began, failed too often, were paused, resumed or rewound",
     max_bytes=2 * LONG_BYTES,
 )
 
 RTES_RAW_DLQ = dead_letters(RTES_RAW, "event records that could not be judged, as masked text")
 SAOP_TURNS_DLQ = dead_letters(SAOP_TURNS, "turn records that could not be judged, as sent")
 SAOP_REWINDS_DLQ = dead_letters(SAOP_REWINDS, "rewind commands that could not be judged, as sent")
+SAOP_CONTROLS_DLQ = dead_letters(SAOP_CONTROLS, "controls that could not be judged, as sent")
 SAOP_TASK_SIGNALS_DLQ = dead_letters(SAOP_TASK_SIGNALS, "signals that could not be read")
 
 SAOP_TASKS_TABLE = public_table(SAOP_TASKS)
@@ -168,6 +189,12 @@ REWINDS = Table(
     "headrace.saop.SaopRewindRow",
     key="session_id/rewind_id",
     meaning="the current state of each rewind, and the commands that led to it",
+)
+CONTROLS = Table(
+    "saop-controls",
+    "headrace.saop.SaopControlRow",
+    key="session_id/control_id",
+    meaning="the controls that were accepted, with the hash of each",
 )
 SAOP_TURN_HEADS = Table(
     "saop-turns",
@@ -212,16 +239,18 @@ SAOP_PROCESSOR = ProcessorDeclaration(
 RTES_PROCESSOR = ProcessorDeclaration(
     "rtes",
     "numbers, deduplicates and masks the events of each session, tracks the state of its tasks,"
-    " calls and thought streams, and turns sessions back",
-    inputs=(RTES_RAW, SAOP_REWINDS),
+    " calls and thought streams, pauses tasks, and turns sessions back",
+    inputs=(RTES_RAW, SAOP_REWINDS, SAOP_CONTROLS),
     outputs=(
         RTES_EVENTS,
         RTES_REJECTIONS,
         SAOP_REWIND_LOG,
+        SAOP_CONTROL_LOG,
         SAOP_TASK_SIGNALS,
         LINEAGE_EDGES,
         RTES_RAW_DLQ,
         SAOP_REWINDS_DLQ,
+        SAOP_CONTROLS_DLQ,
         SAOP_TASKS,
     ),
     tables=(
@@ -232,6 +261,7 @@ RTES_PROCESSOR = ProcessorDeclaration(
         RTES_THOUGHTS,
         RTES_TASKS,
         REWINDS,
+        CONTROLS,
     ),
     linger_ms=10,
 )
@@ -249,10 +279,13 @@ DECLARED = ProtocolTopology(
         SAOP_ESCALATIONS,
         SAOP_REWINDS,
         SAOP_REWIND_LOG,
+        SAOP_CONTROLS,
+        SAOP_CONTROL_LOG,
         SAOP_TASK_SIGNALS,
         RTES_RAW_DLQ,
         SAOP_TURNS_DLQ,
         SAOP_REWINDS_DLQ,
+        SAOP_CONTROLS_DLQ,
         SAOP_TASK_SIGNALS_DLQ,
     ),
     processors=(SAOP_PROCESSOR, RTES_PROCESSOR),
@@ -260,6 +293,7 @@ DECLARED = ProtocolTopology(
         RTES_RAW: (RTES_EVENTS, RTES_REJECTIONS),
         SAOP_TURNS: (SAOP_VERDICTS,),
         SAOP_REWINDS: (SAOP_REWIND_LOG,),
+        SAOP_CONTROLS: (SAOP_CONTROL_LOG,),
     },
     node_kinds=(
         NodeKind("saop:session:<session_id>", "a session of tasks"),

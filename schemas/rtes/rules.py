@@ -81,6 +81,12 @@ OTHER_PROTOCOL = Rule(
     Stage.POLICY,
     Where.PROCESSOR,
 )
+TASK_PAUSED = Rule(
+    "task_paused",
+    "the task is paused, and only an operator resumes it",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
 FROM_STATE_MISMATCH = Rule(
     "from_state_mismatch", "from_state is not the task's state", Stage.POLICY, Where.PROCESSOR
 )
@@ -104,6 +110,8 @@ REWIND_REQUIRED = Rule(
 )
 EDGE = Rule("edge", "recorded: the profile has this transition", Stage.POLICY, Where.PROCESSOR)
 REWIND = Rule("rewind", "made by a rewind of the session", Stage.EFFECT, Where.PROCESSOR)
+PAUSED = Rule("paused", "the service has paused the task", Stage.EFFECT, Where.PROCESSOR)
+RESUMED = Rule("resumed", "an operator has resumed the task", Stage.EFFECT, Where.PROCESSOR)
 
 ALL = rules_of(dict(globals()))
 """Every rule code and warning, in the order of declaration."""

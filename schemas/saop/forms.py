@@ -6,13 +6,14 @@ from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
 from schemas.json_mapping.json_form import to_json
-from schemas.saop.models import Content, Metadata, Rewind, Turn
+from schemas.saop.models import Content, Control, Metadata, Rewind, Turn
 
 JsonObject = dict[str, Any]
 
 _TURN = frozenset(Turn.model_fields)
 _INNER = {"content": frozenset(Content.model_fields), "metadata": frozenset(Metadata.model_fields)}
 _REWIND = frozenset(Rewind.model_fields)
+_CONTROL = frozenset(Control.model_fields)
 
 
 def turn_json(avro_value: dict[str, Any]) -> JsonObject:
@@ -40,6 +41,11 @@ def drop_unknown_rewind(value: Any) -> tuple[Any, int]:
     return _known(value, _REWIND) if isinstance(value, dict) else (value, 0)
 
 
+def drop_unknown_control(value: Any) -> tuple[Any, int]:
+    """Return a control without unknown members, and how many these were."""
+    return _known(value, _CONTROL) if isinstance(value, dict) else (value, 0)
+
+
 def _known(value: JsonObject, members: frozenset[str]) -> tuple[JsonObject, int]:
     clean = {name: member for name, member in value.items() if name in members}
     return clean, len(value) - len(clean)
@@ -54,3 +60,9 @@ def rewind_hash(avro_value: dict[str, Any]) -> str:
     """Return the SHA-256 of a rewind command's canonical JSON, with `rewind_id` in lower case."""
     command = to_json("headrace.saop.SaopRewind", avro_value)
     return sha256_hex(canonical_json({**command, "rewind_id": command["rewind_id"].lower()}))
+
+
+def control_hash(avro_value: dict[str, Any]) -> str:
+    """Return the SHA-256 of a control's canonical JSON, with `control_id` in lower case."""
+    command = to_json("headrace.saop.SaopControl", avro_value)
+    return sha256_hex(canonical_json({**command, "control_id": command["control_id"].lower()}))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from schemas.json_mapping.mapping import Codes, JsonMapping
 from schemas.rtes.models import NAMES
 
-_SENT = ("headrace.rtes.RtesEvent", "headrace.saop.SaopTurn", "headrace.saop.SaopRewind")
+_SENT = (
+    "headrace.rtes.RtesEvent",
+    "headrace.saop.SaopTurn",
+    "headrace.saop.SaopRewind",
+    "headrace.saop.SaopControl",
+)
 _CODES = Codes(
     named={"type_unknown": "event_type_unknown", "lone_surrogate": "text_invalid"},
     enums={
@@ -19,6 +24,13 @@ _CODES = Codes(
 MAPPING = JsonMapping(
     namespaces=("headrace.saop", "headrace.rtes"),
     tags=NAMES,
-    sparse=frozenset({"headrace.rtes.RtesEvent", "headrace.saop.SaopRewind", *NAMES}),
+    sparse=frozenset(
+        {
+            "headrace.rtes.RtesEvent",
+            "headrace.saop.SaopRewind",
+            "headrace.saop.SaopControl",
+            *NAMES,
+        }
+    ),
     codes_of=dict.fromkeys(_SENT, _CODES),
 )

@@ -18,6 +18,7 @@ from schemas.saop.validate import validate_turn
 
 Complexity = Literal["low", "medium", "high"]
 Phase = Literal["prepare", "confirm", "abort", "apply"]
+Action = Literal["pause", "resume"]
 Nullable = Annotated[Text | None, WithJsonSchema({"type": ["string", "null"]})]
 """A member that may be absent or null, with the same meaning."""
 NullableId = Annotated[
@@ -59,5 +60,16 @@ class Rewind(TolerantModel):
     phase: Phase
     task_id: NullableId = None
     git_hash: NullableId = None
+    requested_by: ShortText
+    reason: Nullable = None
+
+
+class Control(TolerantModel):
+    """An operator's command to pause a task, or to resume it."""
+
+    control_id: EventId
+    session_id: ShortText
+    task_id: ShortText
+    action: Action
     requested_by: ShortText
     reason: Nullable = None

@@ -29,6 +29,10 @@ COMPLEXITY_UNKNOWN = Rule(
 )
 REWIND_ID_INVALID = Rule("rewind_id_invalid", "rewind_id is not a UUID", Stage.SCHEMA, Where.BOTH)
 
+CONTROL_ID_INVALID = Rule(
+    "control_id_invalid", "control_id is not a UUID", Stage.SCHEMA, Where.BOTH
+)
+
 
 def _log(code: str, meaning: str) -> Rule:
     return Rule(code, meaning, Stage.LOG, Where.PROCESSOR)
@@ -39,13 +43,16 @@ def _policy(code: str, meaning: str) -> Rule:
 
 
 # Records (SAOP guide, 5.1, 5.3).
-KEY_MISMATCH = _log("key_mismatch", "the record key is not task_id, of a rewind session_id")
+KEY_MISMATCH = _log(
+    "key_mismatch", "the record key is not task_id, of rewinds and controls session_id"
+)
 PARTITION_MISMATCH = events.PARTITION_MISMATCH
 OUTPUT_TOO_LARGE = _log("output_too_large", "what the record would write is over its topic's bound")
 
 # The order of turns (SAOP guide, 4.1), in the order of checking.
 TURN_DUPLICATE = _log("turn_duplicate", "the task has this turn already")
 TURN_CONFLICT = _log("turn_conflict", "the task has another turn of this index")
+TASK_PAUSED = events.TASK_PAUSED
 TURN_LATE = _log("turn_late", "the hole in which the turn belongs was given up")
 TURN_TOO_FAR = _log("turn_too_far", "the turn is too far ahead of the one that is due")
 TURN_LOGGED = _log("turn_logged", "accepted: the turn that was due")
@@ -79,6 +86,17 @@ TASK_UNKNOWN = _policy("task_unknown", "the session has no such task of its own"
 TASK_WITHOUT_HASH = _policy("task_without_hash", "no commit of the task is recorded")
 HASH_UNKNOWN = _policy("hash_unknown", "no task of the session has recorded this commit")
 HASH_AMBIGUOUS = _policy("hash_ambiguous", "the hash stands for more than one recorded commit")
+
+# Controls (SAOP guide, 4.8).
+TASK_PAUSED_BY_OPERATOR = _policy("task_paused_by_operator", "accepted: the task is paused")
+TASK_RESUMED = _policy("task_resumed", "accepted: the task goes on")
+TASK_NOT_PAUSED = _policy("task_not_paused", "the service holds no pause of the task")
+TASK_NOT_ACTIVE = _policy("task_not_active", "the task is in no state in which it is worked on")
+PROFILE_WITHOUT_PAUSE = _policy(
+    "profile_without_pause", "the task's profile names no state of a pause"
+)
+CONTROL_DUPLICATE = _policy("control_duplicate", "the session has this control already")
+CONTROL_CONFLICT = _policy("control_conflict", "the session has another control of this id")
 
 ALL = rules_of(dict(globals()))
 """Every rule code, in the order of declaration."""

@@ -7,8 +7,8 @@ from schemas.rtes.models import EVENT_TYPES, Event, Payload
 from schemas.rtes.validate import validate_event, validate_payload
 from schemas.saop.mapping import MAPPING
 from schemas.saop.meanings import MEANINGS
-from schemas.saop.models import Rewind, Turn
-from schemas.saop.validate import validate_rewind, validate_turn
+from schemas.saop.models import Control, Rewind, Turn
+from schemas.saop.validate import validate_control, validate_rewind, validate_turn
 from schemas.spec import Spec
 
 
@@ -16,6 +16,7 @@ def _export() -> dict[str, str]:
     return {
         "saop/turn.json": json_schema_text(Turn),
         "saop/rewind.json": json_schema_text(Rewind),
+        "saop/control.json": json_schema_text(Control),
         "rtes/event.json": json_schema_text(Event),
         "rtes/payload.json": json_schema_text(Payload),
     }
@@ -45,10 +46,14 @@ SPEC = Spec(
         "headrace.rtes.RtesCall",
         "headrace.rtes.RtesThought",
         "headrace.rtes.RtesTasks",
+        "headrace.saop.SaopControl",
+        "headrace.saop.SaopControlLogged",
+        "headrace.saop.SaopControlRow",
     ),
     kinds={
         "saop.turn": validate_turn,
         "saop.rewind": validate_rewind,
+        "saop.control": validate_control,
         "rtes.event": validate_event,
         "rtes.payload": validate_payload,
     },

@@ -59,6 +59,16 @@ _REWIND = (
     Member("reason", is_text, required=False, nullable=True),
 )
 
+ACTIONS = ("pause", "resume")
+_CONTROL = (
+    Member("control_id", uuid_check("control_id_invalid")),
+    Member("session_id", is_id),
+    Member("task_id", is_id),
+    Member("action", choice_check("schema_invalid", ACTIONS)),
+    Member("requested_by", is_id),
+    Member("reason", is_text, required=False, nullable=True),
+)
+
 
 def validate_turn(value: object, avro: bool = False) -> list[Problem]:
     """Return the problems of a turn's JSON, in the guide's order, at most 16.
@@ -90,6 +100,13 @@ def validate_rewind(value: object) -> list[Problem]:
     if not isinstance(value, dict):
         return [not_an_object("command")]
     return first_problems(_rewind_problems(value))
+
+
+def validate_control(value: object) -> list[Problem]:
+    """Return what breaks the rules in a control."""
+    if not isinstance(value, dict):
+        return [not_an_object("command")]
+    return first_problems(problems_of(value, _CONTROL, ()))
 
 
 def _rewind_problems(command: dict[str, Any]) -> Iterator[Problem]:

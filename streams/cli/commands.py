@@ -97,7 +97,7 @@ _SAOP = ProtocolCommands(
     "saop",
     {
         "saop": CommandGroup(
-            "Query turns, tasks, escalations and thoughts; rewind a session.",
+            "Query turns, tasks, escalations and thoughts; pause tasks, rewind a session.",
             "saop tasks --session s-9",
             {
                 "sessions": CommandEntry("saop.queries", "Show what sessions come to.", "sessions"),
@@ -110,6 +110,10 @@ _SAOP = ProtocolCommands(
                     "saop.queries", "Compare streamed thoughts with those of turns.", "audit"
                 ),
                 "rewinds": CommandEntry("saop.queries", "Show rewinds of sessions.", "rewinds"),
+                "pause": CommandEntry(
+                    "saop.controls", "Pause a task until an operator resumes it.", "pause"
+                ),
+                "resume": CommandEntry("saop.controls", "Resume a task that is paused.", "resume"),
                 "rewind": CommandEntry(
                     "rewind", "Reset a session and its git work tree to a commit."
                 ),
@@ -128,8 +132,8 @@ _SAOP = ProtocolCommands(
             },
         ),
     },
-    topics=("saop.turns", "rtes.raw", "saop.rewinds"),
-    kinds=("saop.turn", "saop.rewind", "rtes.event", "rtes.payload"),
+    topics=("saop.turns", "rtes.raw", "saop.rewinds", "saop.controls"),
+    kinds=("saop.turn", "saop.rewind", "saop.control", "rtes.event", "rtes.payload"),
     old={"rewind": "saop rewind", "mask": "rtes mask"},
 )
 _SAP = ProtocolCommands(

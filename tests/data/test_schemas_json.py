@@ -18,6 +18,7 @@ SCHEMAS = {
     "rtes": "rtes/event",
     "saop": "saop/turn",
     "saop/rewinds": "saop/rewind",
+    "saop/controls": "saop/control",
     "sap/tasks": "sap/task",
     "sap/results": "sap/result",
     "sap/signals": "sap/signal",
@@ -30,6 +31,7 @@ OPEN = {
     "rtes": ("arguments",),
     "saop": (),
     "saop/rewinds": ("task_id", "git_hash"),  # which of the two is there the phase says
+    "saop/controls": (),
     "sap/tasks": ("payload", "schema", "routingHints", "meta", "pressure"),
     "sap/results": ("output", "details", "metrics", "meta", "nextActions", "artifacts", "error"),
     "sap/signals": ("rating", "decision", "note"),  # which of them is there the kind says

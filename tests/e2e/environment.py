@@ -29,12 +29,15 @@ from topology import topics
 from topology.apc import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ, APC_TRANSFERS
 from topology.core import CHANGELOG, INPUT_POSITIONS, RTES_RAW, TIMERS
 from topology.declarations import Topic
-from topology.saop import SAOP_REWINDS, SAOP_TASK_SIGNALS, SAOP_TURNS
+from topology.saop import SAOP_CONTROLS, SAOP_REWINDS, SAOP_TASK_SIGNALS, SAOP_TURNS
 
 SOON_MS = 120_000
 """Timers due later than this are left alone when a run is drained."""
 _TIMERS = store_key(TIMERS.name, "")
-INPUTS = (APC_PACKETS, APC_TRANSFERS, RTES_RAW, SAOP_REWINDS, SAOP_TURNS, SAOP_TASK_SIGNALS)
+INPUTS = (
+    APC_PACKETS, APC_TRANSFERS, RTES_RAW, SAOP_CONTROLS, SAOP_REWINDS, SAOP_TURNS,
+    SAOP_TASK_SIGNALS,
+)  # fmt: skip
 
 
 class Worker(workers.Worker):

@@ -57,6 +57,7 @@ class Profile:
 
     fold_case: names are compared without regard to ASCII case and kept in upper case.
     rewind_target, rewind_later: where a rewind puts the task it names, and those after it.
+    pause_to, resume_to: where the service puts a task that it pauses, and one that is resumed.
     """
 
     name: str
@@ -70,6 +71,8 @@ class Profile:
     paused: frozenset[str] = frozenset()
     rewind_target: str | None = None
     rewind_later: str | None = None
+    pause_to: str | None = None
+    resume_to: str | None = None
     _edges: Mapping[tuple[str, str], Transition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +111,7 @@ class Profile:
 def _only(values: list[str]) -> str | None:
     """Return the only state of a list that may have one at most; None for an empty list."""
     if len(values) > 1:
-        raise ValueError(f"a rewind needs one state, not {values}")
+        raise ValueError(f"the service needs one state, not {values}")
     return values[0] if values else None
 
 
@@ -130,6 +133,8 @@ def parse(text: str) -> Profile:
         paused=frozenset(data.get("paused", ())),
         rewind_target=_only(data.get("rewind_target", [])),
         rewind_later=_only(data.get("rewind_later", [])),
+        pause_to=_only(data.get("pause_to", [])),
+        resume_to=_only(data.get("resume_to", [])),
     )
 
 

@@ -25,6 +25,8 @@ from streams.replay.facts import Fact
 from topology.core import RTES_RAW
 
 _BOUNDED = frozenset({"output_too_large"})
+OF_SERVICE = frozenset({"paused", "resumed"})
+"""Rules of events that the service adds to those that were sent."""
 _MISPLACED = ("key_mismatch", "partition_mismatch")
 
 
@@ -100,7 +102,7 @@ def event(fact: Fact, command: Message | None, context: CheckContext) -> Problem
     """Check a fact of `rtes.events`."""
     value = fact.value or {}
     session = value["session_id"]
-    if command is not None and command.topic is RTES_RAW:
+    if command is not None and command.topic is RTES_RAW and value["rule"] not in OF_SERVICE:
         sent = {name: command.value[name] for name in ("event_id", "session_id", "origin")}
         yield from check_members(value, sent)
         yield from check_equal("payload", value["payload"][0], command.value["payload"][0])

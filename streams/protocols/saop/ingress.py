@@ -12,10 +12,15 @@ from streams.access.callers import OPERATOR_NAME, Caller
 from streams.access.sender import Sender, own_name
 from streams.engine.headers import iso
 from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, prepare_unchanged
-from streams.protocols.saop.notes import notes_on_event, notes_on_rewind, notes_on_turn
+from streams.protocols.saop.notes import (
+    notes_on_control,
+    notes_on_event,
+    notes_on_rewind,
+    notes_on_turn,
+)
 from streams.protocols.saop.rtes.event_handlers import mask_at_edge
 from topology.core import RTES_RAW
-from topology.saop import SAOP_REWINDS, SAOP_TURNS
+from topology.saop import SAOP_CONTROLS, SAOP_REWINDS, SAOP_TURNS
 
 PRINCIPAL_MISMATCH = "principal_mismatch"
 _SAOP = "saop:"
@@ -42,6 +47,10 @@ def _rewind(value: Any, now_ms: int) -> Prepared:
     return Prepared(*saop.drop_unknown_rewind(value))
 
 
+def _control(value: Any, now_ms: int) -> Prepared:
+    return Prepared(*saop.drop_unknown_control(value))
+
+
 def _as_agent(caller: Caller, name: str | None) -> bool:
     """Return whether the caller may send as the agent; None: for records without an agent."""
     if name is None:
@@ -63,6 +72,13 @@ REWIND = EnvelopeType(
     MAX_ERRORS,
     notes=notes_on_rewind,
 )
+CONTROL = EnvelopeType(
+    "saop.control",
+    _control,
+    lambda value, _: saop.validate_control(value),
+    MAX_ERRORS,
+    notes=notes_on_control,
+)
 EVENT = EnvelopeType(
     "rtes.event",
     _event,
@@ -75,14 +91,17 @@ EVENT = EnvelopeType(
 PAYLOAD = EnvelopeType(
     "rtes.payload", prepare_unchanged, lambda value, _: validate_payload(value), MAX_ERRORS
 )
-KINDS = (TURN, REWIND, EVENT, PAYLOAD)
+KINDS = (TURN, REWIND, CONTROL, EVENT, PAYLOAD)
 EVENTS = IngressTopic(RTES_RAW, EVENT)
 REWINDS = IngressTopic(SAOP_REWINDS, REWIND)
-EDGES = (IngressTopic(SAOP_TURNS, TURN), EVENTS, REWINDS)
+CONTROLS = IngressTopic(SAOP_CONTROLS, CONTROL)
+EDGES = (IngressTopic(SAOP_TURNS, TURN), EVENTS, REWINDS, CONTROLS)
+_OPERATORS = Sender(
+    PRINCIPAL_MISMATCH, "", lambda value: OPERATOR_NAME, lambda caller, _: caller.is_operator
+)
 SENDERS = {
     SAOP_TURNS: own_name(PRINCIPAL_MISMATCH, "agent_id")._replace(may=_as_agent),
     RTES_RAW: own_name(PRINCIPAL_MISMATCH, "payload", "agent_id")._replace(may=_as_agent),
-    SAOP_REWINDS: Sender(
-        PRINCIPAL_MISMATCH, "", lambda value: OPERATOR_NAME, lambda caller, _: caller.is_operator
-    ),
+    SAOP_REWINDS: _OPERATORS,
+    SAOP_CONTROLS: _OPERATORS,
 }

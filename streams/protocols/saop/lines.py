@@ -96,6 +96,22 @@ def _rewind_logged(value: Json) -> Line:
     return verdict_line(who, what, value["verdict"], value["rule"], reason)
 
 
+def _control(value: Json) -> Line:
+    return Line(
+        who=f"{value['action']} task {short(value['task_id'])}",
+        what=parts(f"session {short(value['session_id'])}", f"by {value['requested_by']}"),
+        text=value["action"],
+        reason=one_line(value.get("reason")),
+    )
+
+
+def _control_logged(value: Json) -> Line:
+    who = f"{value['action']} task {short(value['task_id'])}"
+    what = parts(f"session {short(value['session_id'])}", f"by {value['requested_by']}")
+    moved = None if value["to_state"] is None else f"{value['from_state']} → {value['to_state']}"
+    return verdict_line(who, what, value["verdict"], value["rule"], moved)
+
+
 LINES: Mapping[str, LineOf] = {
     RTES_RAW.name: sent_line,
     topics.RTES_EVENTS.name: recorded_line,
@@ -107,4 +123,6 @@ LINES: Mapping[str, LineOf] = {
     topics.SAOP_ESCALATIONS.name: _escalation,
     topics.SAOP_REWINDS.name: _rewind,
     topics.SAOP_REWIND_LOG.name: _rewind_logged,
+    topics.SAOP_CONTROLS.name: _control,
+    topics.SAOP_CONTROL_LOG.name: _control_logged,
 }

@@ -30,6 +30,11 @@ def notes_on_rewind(value: Any, settings: ServiceSettings) -> list[Problem]:
     return _dropped(value, saop.drop_unknown_rewind)
 
 
+def notes_on_control(value: Any, settings: ServiceSettings) -> list[Problem]:
+    """Return a note for each unknown member of a control."""
+    return _dropped(value, saop.drop_unknown_control)
+
+
 def notes_on_event(value: Any, settings: ServiceSettings) -> list[Problem]:
     """Return a note for each unknown member of an event, and one for an unknown state."""
     notes = _dropped(value, rtes.drop_unknown)

@@ -17,6 +17,7 @@ from streams.gateway.responses import (
 from topology.saop import (
     RTES_EVENTS,
     RTES_REJECTIONS,
+    SAOP_CONTROL_LOG,
     SAOP_ESCALATIONS,
     SAOP_LOG,
     SAOP_REWIND_LOG,
@@ -99,6 +100,7 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "Sessions": Sessions,
     "ThoughtAudit": ThoughtAudit,
     "Rewinds": Page.of(SAOP_REWIND_LOG),
+    "Control": Row.of(SAOP_CONTROL_LOG),
     "Rewind": Row.of(SAOP_REWIND_LOG),
     "RewindPlan": RewindPlan,
 }

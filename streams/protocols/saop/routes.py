@@ -9,10 +9,11 @@ from streams.api.problems import Response
 from streams.api.route import Call, Produce, Query, Refused, Route, SyncCommand
 from streams.engine.records import Output
 from streams.protocols.saop import as_of
-from streams.protocols.saop.queries import audit, escalations, lists, rewinds
-from topology.saop import SAOP_REWINDS, SAOP_TURNS
+from streams.protocols.saop.queries import audit, controls, escalations, lists, rewinds
+from topology.saop import SAOP_CONTROLS, SAOP_REWINDS, SAOP_TURNS
 
 _SESSION = "/v1/saop/sessions/{session_id}"
+_TASK = f"{_SESSION}/tasks/{{task_id}}"
 _REWIND = f"{_SESSION}/rewinds/{{rewind_id}}"
 
 
@@ -36,6 +37,20 @@ def _order(phase: str | None) -> SyncCommand:
 
 def _fact(call: Call, output: Output, cause: str) -> Response:
     return rewinds.answer_of(call.view, output, cause)
+
+
+def _control(action: str) -> SyncCommand:
+    """Return the command of a route that pauses or resumes a task."""
+
+    def command(call: Call) -> Output:
+        body = call.value() if call.body else None
+        principal = rewinds.UNAUTHENTICATED if call.caller is None else call.caller.principal
+        return controls.command_of(call.ids, action, body, call.now, call.settings, principal)
+
+    def fact(call: Call, output: Output, cause: str) -> Response:
+        return controls.answer_of(call.view, output, cause)
+
+    return SyncCommand(SAOP_CONTROLS, command, fact)
 
 
 def _read(query: Callable[..., Any]) -> Query:
@@ -113,6 +128,24 @@ ROUTES: tuple[Route, ...] = (
         "whether streamed thoughts are those of the turns",
         audit.AUDIT_PARAMS,
         "ThoughtAudit",
+    ),
+    Route(
+        "POST",
+        f"{_TASK}/pause",
+        "pause_task",
+        _control("pause"),
+        "pause a task: its transitions and turns are refused until it is resumed",
+        answer="Control",
+        body="ControlOrder",
+    ),
+    Route(
+        "POST",
+        f"{_TASK}/resume",
+        "resume_task",
+        _control("resume"),
+        "resume a task that is paused",
+        answer="Control",
+        body="ControlOrder",
     ),
     Route(
         "POST",

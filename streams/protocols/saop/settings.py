@@ -117,6 +117,14 @@ class SaopSettings(ServiceSettings):
         True,
         rules=("failures_reached",),
     )
+    saop_on_failures: str = setting(
+        "SAOP_ON_FAILURES",
+        "report",
+        "what happens to a task that has failed that often: it is reported, or paused too",
+        choices=("report", "pause"),
+        work=True,
+        rules=("paused", "task_paused"),
+    )
     saop_rewind_lapse_s: int = number(
         "SAOP_REWIND_LAPSE_S",
         600,

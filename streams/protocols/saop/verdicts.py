@@ -26,6 +26,7 @@ from streams.views.service.verdicts import (
 from topology.saop import (
     RTES_EVENTS,
     RTES_REJECTIONS,
+    SAOP_CONTROL_LOG,
     SAOP_ESCALATIONS,
     SAOP_REWIND_LOG,
     SAOP_VERDICTS,
@@ -63,6 +64,15 @@ def _explain_rewind(record: Record, fact: Members) -> Explained:
     rewind_id = fact["rewind_id"].lower()
     title = f"{fact['phase']} of rewind {rewind_id[:8]}"
     return Explained(message_of(fact), fact["fault"], rewind_node(rewind_id), title)
+
+
+def _count_control(record: Record, fact: Members, rows: WriteBatch) -> Counted:
+    return Counted(fact["at"], fact["verdict"], fact["rule"])
+
+
+def _explain_control(record: Record, fact: Members) -> Explained:
+    title = f"{fact['action']} of task {fact['task_id']}"
+    return Explained(message_of(fact), fact["fault"], task_node(fact["task_id"]), title)
 
 
 def _count_event(record: Record, event: Members, rows: WriteBatch) -> Counted | None:
@@ -108,6 +118,14 @@ VERDICT_FACTS: Mapping[str, FactReading] = {
         ),
         count=_count_rewind,
         explain=_explain_rewind,
+    ),
+    SAOP_CONTROL_LOG.name: FactReading(
+        subject=Subject.COMMANDS,
+        projection=Projection(
+            SAOP_CONTROL_LOG.record or "", ("task_id", "action", "verdict", "rule", "fault", "at")
+        ),
+        count=_count_control,
+        explain=_explain_control,
     ),
     RTES_EVENTS.name: FactReading(
         subject=Subject.EVENTS,

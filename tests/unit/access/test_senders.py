@@ -14,7 +14,7 @@ from topology.apc import APC_PACKETS
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 from topology.core import RTES_RAW
 from topology.declarations import Topic
-from topology.saop import SAOP_REWINDS, SAOP_TURNS
+from topology.saop import SAOP_CONTROLS, SAOP_REWINDS, SAOP_TURNS
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
@@ -76,6 +76,7 @@ def test_one_may_speak_for_all_agents_of_a_session(topic: Topic) -> None:
         (SUMMIT_MANIFESTS, {"metadata": {"name": "a"}}),
         (ASAP_MANIFESTS, {"id": "urn:a"}),
         (SAOP_REWINDS, {"session_id": "s"}),
+        (SAOP_CONTROLS, {"session_id": "s"}),
         (SUMMIT_CALLS, {"caller": "operator"}),
     ],
 )

@@ -27,6 +27,7 @@ EXAMPLES = {
     "rtes": ["rtes.raw"],
     "saop": ["saop.turns"],
     "saop/rewinds": ["saop.rewinds"],
+    "saop/controls": ["saop.controls"],
     "sap/tasks": ["sap.tasks", "sap.inbox"],
     "sap/results": ["sap.results", "sap.outcomes"],
     "sap/signals": ["sap.signals"],

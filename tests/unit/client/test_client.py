@@ -90,7 +90,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_topic_of_envelopes_has_a_path() -> None:
     """Rewinds are ordered, not sent: the answer is the fact about them; agents are put."""
-    assert PATHS.keys() == EDGES.keys() - {"saop.rewinds", "asap.manifests"}
+    assert PATHS.keys() == EDGES.keys() - {"saop.controls", "saop.rewinds", "asap.manifests"}
 
 
 def test_a_rewind_is_not_sent_through_a_gateway(run: Run) -> None:

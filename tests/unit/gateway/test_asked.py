@@ -23,6 +23,7 @@ SENDS: dict[str, tuple[str, Any]] = {
     "rtes.raw": ("/v1/rtes/events", transition()),
     "saop.turns": ("/v1/saop/turns", turn()),
     "saop.rewinds": ("/v1/saop/sessions/s1/rewind", {"task_id": "t1"}),
+    "saop.controls": ("/v1/saop/sessions/s1/tasks/t1/pause", {}),
     "sap.tasks": ("/v1/sap/tasks", task()),
     "sap.results": ("/v1/sap/results", result(task())),
     "sap.signals": ("/v1/sap/signals", signal(task(), rating=4)),

@@ -174,9 +174,9 @@ def test_rewinds_are_sent_under_their_session() -> None:
     assert refused("saop.rewinds", {**command, "task_id": "A"}) == [("schema_invalid", "/git_hash")]
 
 
-@pytest.mark.parametrize("topic", ["saop.turns", "saop.rewinds"])
-def test_a_bad_turn_or_rewind_is_refused_by_its_rule(topic: str) -> None:
-    folder = {"saop.turns": "saop", "saop.rewinds": "saop/rewinds"}[topic]
+@pytest.mark.parametrize("topic", ["saop.turns", "saop.rewinds", "saop.controls"])
+def test_a_bad_turn_or_command_is_refused_by_its_rule(topic: str) -> None:
+    folder = "saop" if topic == "saop.turns" else topic.replace(".", "/")
     for case in examples.invalid(folder).values():
         value = case[examples.CASES[folder]]
         assert refused(topic, value) == [(case["rule"], case["path"])]

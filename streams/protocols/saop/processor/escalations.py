@@ -47,9 +47,10 @@ _EMPTY: Mapping[str, Any] = {
     "failures": None,
     "first_sequence": None,
     "last_sequence": None,
+    "enforced": False,
 }
 _EVENT = f"{NAMESPACE}.{EscalationRaised.__name__}"
-_FIGURES = (*list(_EMPTY)[3:], "thresholds")
+_FIGURES = (*list(_EMPTY)[3:-1], "thresholds")
 
 
 def watch_turn(
@@ -88,7 +89,9 @@ def _evidence(episode: Episode) -> AvroValue:
 def report_failures(message: Message, decision: Decision) -> None:
     """Report a task whose failures have reached the limit for an escalation."""
     signal = message.value
-    copied = ("task_id", "session_id", "failures", "first_sequence", "last_sequence")
+    copied = (
+        "task_id", "session_id", "failures", "first_sequence", "last_sequence", "enforced",
+    )  # fmt: skip
     evidence = {name: signal[name] for name in copied} | {
         "detector": FAILURES,
         "rules": [rules.FAILURES_REACHED.code],
@@ -124,6 +127,8 @@ def _send(
 def _event_payload(escalation: AvroValue) -> AvroValue:
     """Return the payload of ESCALATION_RAISED; figures are those that the escalation has."""
     figures = {name: escalation[name] for name in _FIGURES if escalation[name] not in (None, [])}
+    if escalation["enforced"]:
+        figures["enforced"] = True
     copied = ("task_id", "agent_id", "turn_index", "detector", "rules", "outcome")
     return {
         **{name: escalation[name] for name in copied},

@@ -55,6 +55,7 @@ class TurnOrder(NamedTuple):
     """The state of a task.  last_logged: the turn written last.  buffered: by index.
 
     session_id: the session in which the task began last; None while none is known.
+    paused: the task is paused, and takes no new turns.
     """
 
     next: int = 0
@@ -62,6 +63,7 @@ class TurnOrder(NamedTuple):
     buffered: tuple[HeldTurn, ...] = ()
     queue: tuple[ReadyTurn, ...] = ()
     session_id: str | None = None
+    paused: bool = False
 
 
 class Limits(NamedTuple):
@@ -79,6 +81,8 @@ def check_turn(order: TurnOrder, turn_index: int, same: bool | None, limits: Lim
     """
     if same is not None:
         return rules.TURN_DUPLICATE if same else rules.TURN_CONFLICT
+    if order.paused:
+        return rules.TASK_PAUSED
     if turn_index < order.next:
         return rules.TURN_LATE
     if turn_index > order.next + limits.max_ahead and order.next > 0:
@@ -148,6 +152,7 @@ def order_of(row: AvroValue | None) -> TurnOrder:
         tuple(HeldTurn(**turn) for turn in row["held"]),
         tuple(_ready_turn(turn) for turn in row["queue"]),
         row["session_id"],
+        row["paused"],
     )
 
 
@@ -163,6 +168,7 @@ def head_row(order: TurnOrder) -> AvroValue:
         "held": [turn._asdict() for turn in order.buffered],
         "queue": [turn._asdict() | {"gap": gap_row(turn.gap)} for turn in order.queue],
         "session_id": order.session_id,
+        "paused": order.paused,
     }
 
 

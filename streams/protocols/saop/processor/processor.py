@@ -122,8 +122,11 @@ def _obey(message: Message, decision: Decision) -> None:
     before = _order(task_id, work)
     order = _expire_overdue(before, decision.at)
     order = journal.write(task_id, order, None, WriteBudget(), decision)
-    if signal["kind"] == "begun":
-        order = order._replace(session_id=signal["session_id"])
+    match signal["kind"]:
+        case "begun":
+            order = order._replace(session_id=signal["session_id"])
+        case "paused" | "resumed" | "rewound":
+            order = order._replace(paused=signal["kind"] == "paused")
     _put_order(task_id, before, order, work)
     decision.resume()
     if signal["kind"] == "rewound":
@@ -181,6 +184,8 @@ def _check_turn(
     if known is not None:
         evidence = {"known_hash": known["canonical_hash"], "position": known["position"]}
         return Verdict(rule, evidence, path)
+    if rule is rules.TASK_PAUSED:
+        return Verdict(rule, {"session_id": order.session_id}, "/metadata/task_id")
     if rule is rules.TURN_TOO_FAR:
         return Verdict(rule, {"next": order.next, "limit": limits.max_ahead}, path)
     return Verdict(rule, {} if rule is rules.TURN_LOGGED else {"next": order.next}, path)

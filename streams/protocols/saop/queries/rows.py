@@ -27,6 +27,7 @@
 | latest rewind, session, rewind_id in lower case        | SaopRewindLogged: its latest step  |
 | rewind made, session, rewind_id in lower case          | time of its first step (ms)        |
 | rewind at / rewind by …                                | index of the latest steps          |
+| control, session, control_id in lower case, partition, offset | SaopControlLogged, as on topic |
 
 A position is (time, partition, offset).  The steps of a rewind are its accepted commands and its
 expiry.  A call is combined from its two halves; its id can be used
@@ -56,6 +57,8 @@ from topology.saop import (
     RTES_EVENTS,
     RTES_RAW_DLQ,
     RTES_REJECTIONS,
+    SAOP_CONTROL_LOG,
+    SAOP_CONTROLS_DLQ,
     SAOP_ESCALATIONS,
     SAOP_LOG,
     SAOP_REWIND_LOG,
@@ -297,6 +300,12 @@ def _put_step(
     REWINDS.note({**fact, **listed}, before, row_key, rows)
 
 
+def _controls(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record, value in _decoded(topic, records, rows):
+        ids = (value["session_id"], value["control_id"].lower())
+        rows[key("control", *ids, record.partition, record.offset)] = record.value
+
+
 FOLLOWED: Mapping[str, Apply | None] = {
     RTES_RAW_DLQ.name: None,
     RTES_EVENTS.name: _events,
@@ -306,7 +315,9 @@ FOLLOWED: Mapping[str, Apply | None] = {
     SAOP_VERDICTS.name: _verdicts,
     SAOP_ESCALATIONS.name: _escalations,
     SAOP_REWIND_LOG.name: _rewinds,
+    SAOP_CONTROL_LOG.name: _controls,
     SAOP_TURNS_DLQ.name: None,
     SAOP_REWINDS_DLQ.name: None,
+    SAOP_CONTROLS_DLQ.name: None,
 }
 """As in `streams.view_store.rows`."""

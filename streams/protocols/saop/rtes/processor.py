@@ -9,7 +9,8 @@ For every record of `rtes.raw`, in this order, the first that applies decides:
 5. it is recorded, masked, under the session's next sequence.
 
 A refused event results in one fact with the reason, and without secrets.  It changes nothing: if
-sent again, it is decided again.  `rewinds` describes the decision on records of `saop.rewinds`.
+sent again, it is decided again.  `rewinds` describes the decision on records of `saop.rewinds`,
+`pauses` that on records of `saop.controls`.
 
 Source: SAOP guide, 5.2, 5.3.
 """
@@ -26,19 +27,25 @@ from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.masking import Masker
 from streams.masking.configured import masker_of
 from streams.processing.envelope import partition_mismatch
-from streams.protocols.saop.rtes import rewinds
+from streams.protocols.saop.rtes import pauses, rewinds
 from streams.protocols.saop.rtes.event import Event, Recording, Refusal
 from streams.protocols.saop.rtes.event_handlers import BY_RECORD, load_rows
 from streams.protocols.saop.rtes.masking import MaskedPayload, digest_of
 from streams.protocols.saop.rtes.session import SessionState, check_repeated, expire, remember_id
 from topology.declarations import Topic
-from topology.saop import RTES_EVENTS, RTES_PROCESSOR, RTES_REJECTIONS, SAOP_REWINDS
+from topology.saop import (
+    RTES_EVENTS,
+    RTES_PROCESSOR,
+    RTES_REJECTIONS,
+    SAOP_CONTROLS,
+    SAOP_REWINDS,
+)
 
 _RULES = {rule.code: rule for rule in rules.ALL}
 
 
 class RtesProcessor:
-    """The processor of `rtes.raw` and `saop.rewinds`."""
+    """The processor of `rtes.raw`, `saop.rewinds` and `saop.controls`."""
 
     declaration = RTES_PROCESSOR
 
@@ -47,6 +54,8 @@ class RtesProcessor:
         for message in batch:
             if message.topic is SAOP_REWINDS:
                 rewinds.decide(message, ctx)
+            elif message.topic is SAOP_CONTROLS:
+                pauses.decide(message, ctx)
             else:
                 _decide(Event(message), ctx)
 
@@ -60,6 +69,8 @@ class RtesProcessor:
     def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         if message.topic is SAOP_REWINDS:
             rewinds.too_large(message, ctx)
+        elif message.topic is SAOP_CONTROLS:
+            pauses.too_large(message, ctx)
         else:
             _reject(Event(message), Refusal(rules.OUTPUT_TOO_LARGE), ctx, keep_event=False)
 
@@ -134,6 +145,7 @@ def _rtes_record(
         "masked_arguments": masked_payload.tokens,
         "dropped_keys": event.dropped_keys,
         "rewind_id": None,
+        "control_id": None,
         "cause": event.cause,
     }
 

@@ -180,6 +180,7 @@ def _move_record(
         "masked_arguments": 0,
         "dropped_keys": 0,
         "rewind_id": rewind_id,
+        "control_id": None,
         "cause": session.cause,
     }
 

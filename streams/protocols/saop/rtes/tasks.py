@@ -13,13 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from schemas import uuid5_url
+from schemas.formats import iso_ms
+from schemas.rtes import content_hash, event_json
+from schemas.rtes.models import TASK_TRANSITION
+from schemas.rtes.rules import PAUSED
+from schemas.rules import Rule
 from streams.engine.processor import AvroValue
 from streams.processing.graph import LineageEdge
 from streams.protocols.saop.lineage import session_node, task_node
 from streams.protocols.saop.rtes.event import Event, Recording, Refusal
-from streams.protocols.saop.rtes.session import SessionState
+from streams.protocols.saop.rtes.session import SessionState, remember_id
 from streams.protocols.saop.rtes.transitions import (
     check_transition,
     current_row,
@@ -29,7 +35,13 @@ from streams.protocols.saop.rtes.transitions import (
 )
 from topology.keys import composite
 from topology.machines.task_profiles import PROFILES
-from topology.saop import RTES_TASKS, SAOP_TASK_SIGNALS, SAOP_TASKS_TABLE, saop_task_key
+from topology.saop import (
+    RTES_EVENTS,
+    RTES_TASKS,
+    SAOP_TASK_SIGNALS,
+    SAOP_TASKS_TABLE,
+    saop_task_key,
+)
 
 _LISTED = 64
 """Maximum tasks in one row of the list."""
@@ -57,7 +69,68 @@ def move_task(event: Event, session: SessionState) -> Recording | Refusal:
 def _apply(session: SessionState, record: AvroValue) -> None:
     row = apply_transition(record, session)
     if "escalated" in record["flags"]:
-        _signal_failures(record, row, session)
+        enforced = _pause_for_failures(record, session)
+        _signal_failures(record, row, enforced, session)
+
+
+def _pause_for_failures(record: AvroValue, session: SessionState) -> bool:
+    """Pause the task whose failures have just reached their limit, if the policy says so.
+
+    record: of its transition.  Returns whether it is paused.
+    """
+    to_state = PROFILES[record["profile"]].pause_to
+    if session.settings["SAOP_ON_FAILURES"] != "pause" or to_state is None or record["origin"]:
+        return False
+    move_by_service(
+        record["task_id"], record["payload"][1]["to_state"], to_state, PAUSED, None, session
+    )
+    return True
+
+
+def move_by_service(
+    task_id: str,
+    from_state: str,
+    to_state: str,
+    rule: Rule,
+    control_id: str | None,
+    session: SessionState,
+) -> AvroValue:
+    """Write a transition of the service: the record, the task's row, its id, the signal."""
+    transition = {
+        "task_id": task_id,
+        "from_state": from_state,
+        "to_state": to_state,
+        "git_hash": None,
+        "timestamp": iso_ms(session.at),
+    }
+    event: dict[str, Any] = {
+        "event_id": uuid5_url(f"headrace:{session.cause}/{rule.code}"),
+        "session_id": session.session_id,
+        "payload": (TASK_TRANSITION, transition),
+        "origin": None,
+    }
+    row = row_of(task_id, None, session)
+    assert row is not None
+    record = {
+        **event,
+        "sequence": session.next_sequence(),
+        "recorded_at": session.at,
+        "rule": rule.code,
+        "task_id": task_id,
+        "profile": row["profile"],
+        "flags": (),
+        "masked_arguments": 0,
+        "dropped_keys": 0,
+        "rewind_id": None,
+        "control_id": control_id,
+        "cause": session.cause,
+    }
+    session.send(RTES_EVENTS, session.session_id, record, record["event_id"])
+    apply_transition(record, session)
+    digest = content_hash(event_json(event))
+    remember_id(record["event_id"], digest, record["sequence"], session)
+    _signal_pause(record, session)
+    return record
 
 
 def row_of(task_id: str, origin: str | None, session: SessionState) -> AvroValue | None:
@@ -134,8 +207,13 @@ def _signal_begun(record: AvroValue, session: SessionState) -> None:
     )
 
 
-def _signal_failures(record: AvroValue, task: AvroValue, session: SessionState) -> None:
-    """Send the signal that a task's failures reached the limit.  task: its row after the record."""
+def _signal_failures(
+    record: AvroValue, task: AvroValue, enforced: bool, session: SessionState
+) -> None:
+    """Send the signal that a task's failures reached the limit.
+
+    task: its row after the record.  enforced: whether the task was paused for it.
+    """
     _send_signal(
         record,
         {
@@ -145,6 +223,7 @@ def _signal_failures(record: AvroValue, task: AvroValue, session: SessionState) 
             "first_sequence": task["first_failure_sequence"],
             "last_sequence": record["sequence"],
             "rewind_id": None,
+            "enforced": enforced,
         },
         session,
     )
@@ -166,6 +245,22 @@ def signal_rewound(record: AvroValue, session: SessionState) -> None:
     )
 
 
+def _signal_pause(record: AvroValue, session: SessionState) -> None:
+    """Send the signal that a task is paused, or resumed.  record: of its transition."""
+    _send_signal(
+        record,
+        {
+            "kind": record["rule"],
+            "failures": None,
+            "threshold": None,
+            "first_sequence": record["sequence"],
+            "last_sequence": record["sequence"],
+            "rewind_id": None,
+        },
+        session,
+    )
+
+
 def _send_signal(
     record: AvroValue,
     evidence: AvroValue,
@@ -174,6 +269,7 @@ def _send_signal(
 ) -> None:
     """Send a signal about a task.  record_id: the event's own if None."""
     signal = {
+        "enforced": False,
         **evidence,
         "task_id": record["task_id"],
         "session_id": record["session_id"],

@@ -7,6 +7,7 @@ Which vocabulary a task's states are spelled in, its profile, is fixed by its fi
 | # | condition | result |
 |---|---|---|
 | 1 | another protocol's processor reports it | recorded; `discontinuity` if it jumps |
+| 2 | the service holds a pause of the task | `task_paused` |
 | 2 | the task is in another state than it leaves | `from_state_mismatch` |
 | 3 | the task's profile is `open` | recorded |
 | 4 | a first transition, both names unknown to the profile | recorded under `open`, flagged |
@@ -116,6 +117,10 @@ def check_transition(
     if origin is not None:
         flags = ("discontinuity",) if is_elsewhere else ()
         return LegalTransition(rules.OTHER_PROTOCOL, profile, source, target, flags)
+    if row is not None and row["pause"] is not None:
+        pause = row["pause"]
+        evidence = {"state": row["state"], "by": pause["by"], "sequence": pause["sequence"]}
+        return Refusal(rules.TASK_PAUSED, evidence, "/payload/task_id")
     if row is not None and is_elsewhere:
         evidence = {"state": row["state"], "from_state": transition["from_state"]}
         return Refusal(rules.FROM_STATE_MISMATCH, evidence, "/payload/from_state")
@@ -201,6 +206,7 @@ def evolve(row: Row | None, record: Mapping[str, Any]) -> Row:
         "last_sequence": sequence,
         "last_at": at,
     }
+    after["pause"] = _pause_after(after, record)
     git_hash = transition["git_hash"]
     if record["rule"] == rules.REWIND.code:
         return after | _turned_back(after, git_hash) | {"rewind_id": record["rewind_id"]}
@@ -214,6 +220,21 @@ def evolve(row: Row | None, record: Mapping[str, Any]) -> Row:
         after |= {"head_hash": git_hash, "head_sequence": sequence}
         after["commits"] = [*after["commits"], commit][-COMMITS:]
     return after
+
+
+def _pause_after(row: Row, record: Mapping[str, Any]) -> Row | None:
+    """Return the pause that the service holds; a resumption and a rewind end it."""
+    if record["rule"] in (rules.RESUMED.code, rules.REWIND.code):
+        return None
+    if record["rule"] != rules.PAUSED.code:
+        pause: Row | None = row["pause"]
+        return pause
+    return {
+        "by": "failures" if record["control_id"] is None else "operator",
+        "control_id": record["control_id"],
+        "sequence": record["sequence"],
+        "at": record["recorded_at"],
+    }
 
 
 def _turned_back(row: Row, git_hash: str | None) -> Row:
@@ -250,4 +271,5 @@ def _first(record: Mapping[str, Any]) -> Row:
         "first_sequence": record["sequence"],
         "first_at": record["recorded_at"],
         "rewind_id": None,
+        "pause": None,
     }

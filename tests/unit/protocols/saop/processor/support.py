@@ -50,6 +50,7 @@ def signal(kind: str, task: str = "t1", **members: Any) -> AvroValue:
         "first_sequence": None,
         "last_sequence": None,
         "rewind_id": None,
+        "enforced": False,
         "at": START_MS,
         "cause": "rtes.raw/0/0",
     }
