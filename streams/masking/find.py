@@ -52,7 +52,9 @@ def _matches(text: str, start: int, limit: int, pattern: Pattern, loose: bool) -
             yield Span(*span, pattern.rule)
 
 
-def _window_spans(text: str, start: int, limit: int, first: bool, loose: bool) -> list[Span]:
+def _window_spans(
+    text: str, start: int, limit: int, first: bool, loose: bool, disabled: frozenset[int]
+) -> list[Span]:
     """Return the matches of all rules between two positions, not merged."""
     suspected = suspected_in(text[start:limit])
     spans: list[Span] = []
@@ -63,10 +65,17 @@ def _window_spans(text: str, start: int, limit: int, first: bool, loose: bool) -
         spans += url_credentials(text, start, limit)
     if suspected & KEYED:
         spans += assigned_secrets(text, start, limit, first)
-    return spans
+    return without(spans, disabled)
 
 
-def _add_chained(text: str, spans: list[Span], stop: int, limit: int) -> list[Span]:
+def without(spans: list[Span], disabled: frozenset[int]) -> list[Span]:
+    """Return the spans but those of disabled rules."""
+    return [span for span in spans if span.rule not in disabled] if disabled else spans
+
+
+def _add_chained(
+    text: str, spans: list[Span], stop: int, limit: int, disabled: frozenset[int]
+) -> list[Span]:
     """Add the secrets that begin at the end of a span, where the token will make a boundary.
 
     Those that begin at `stop` or later are ignored.
@@ -75,27 +84,30 @@ def _add_chained(text: str, spans: list[Span], stop: int, limit: int) -> list[Sp
     for span, following in pairwise([*spans, Span(stop, stop, -1)]):
         chained.append(span)
         while chained[-1].end < min(following.start, stop):
-            following_span = _match_loose(text, chained[-1].end, limit)
+            following_span = _match_loose(text, chained[-1].end, limit, disabled)
             if following_span is None:
                 break
             chained.append(following_span)
     return merge_spans(chained) if len(chained) > len(spans) else spans
 
 
-def _match_loose(text: str, start: int, limit: int) -> Span | None:
+def _match_loose(text: str, start: int, limit: int, disabled: frozenset[int]) -> Span | None:
     if text[start] in CHAINED:
         for pattern in LOOSE:
+            if pattern.rule in disabled:
+                continue
             if pattern.loose and (match := pattern.loose.match(text, start, limit)):
                 return Span(start, match.end(), pattern.rule)
     return None
 
 
-def _piece_spans(text: str, start: int, limit: int, first: bool, loose: bool) -> list[Span]:
+def _piece_spans(
+    text: str, start: int, limit: int, first: bool, loose: bool, disabled: frozenset[int]
+) -> list[Span]:
     """Return the spans of a line, or of a part between block marks, searched in windows."""
     if limit - start <= WINDOW:
-        return _add_chained(
-            text, merge_spans(_window_spans(text, start, limit, first, loose)), limit, limit
-        )
+        window = _window_spans(text, start, limit, first, loose, disabled)
+        return _add_chained(text, merge_spans(window), limit, limit, disabled)
     spans: list[Span] = []
     for at in range(start, limit - OVERLAP, WINDOW - OVERLAP):
         end = min(at + WINDOW, limit)
@@ -103,10 +115,10 @@ def _piece_spans(text: str, start: int, limit: int, first: bool, loose: bool) ->
             spans[-1] = _to_word_end(text, spans[-1], at + OVERLAP, limit)
         again = _pop_from(spans, at)
         begin = max(at, spans[-1].end) if spans else at
-        new = _window_spans(text, begin, end, first and at == start, loose)
+        new = _window_spans(text, begin, end, first and at == start, loose, disabled)
         if again and not any(span.start <= again[-1].start < span.end for span in new):
             again[-1] = _to_word_end(text, again[-1], at + OVERLAP, limit)
-        spans += _add_chained(text, merge_spans([*again, *new]), end, limit)
+        spans += _add_chained(text, merge_spans([*again, *new]), end, limit, disabled)
     return spans
 
 
@@ -131,17 +143,22 @@ def _pop_from(spans: list[Span], at: int) -> list[Span]:
     return removed
 
 
-def spans_of(text: str, prefix: int | None, loose: bool = False) -> list[Span]:
+def spans_of(
+    text: str, prefix: int | None, loose: bool = False, disabled: frozenset[int] = frozenset()
+) -> list[Span]:
     """Return the spans of secrets in one line, in order, without overlaps.
 
     prefix: the number of characters before the BEGIN of the open block; None if no block is open.
-    loose: ignore the boundary before a match.  Source: SAOP guide, 4.7 and 5.4.
+    loose: ignore the boundary before a match.  disabled: rules that find nothing.
+
+    Source: SAOP guide, 4.7 and 5.4.
     """
     if prefix is None and not is_suspect(text):
         return []
     cuts, wholes = pem.marks(text)
     if prefix is not None and not cuts and not wholes and pem.is_body(text, prefix):
-        return [Span(0, len(text), pem.WHOLE)]
+        return without([Span(0, len(text), pem.WHOLE)], disabled)
+    wholes = without(wholes, disabled)
     spans, start, opened = [], 0, prefix is not None
     for cut in [*cuts, Span(len(text), len(text), -1)]:
         if opened and cuts and pem.has_run(text[start : cut.start]):
@@ -149,8 +166,8 @@ def spans_of(text: str, prefix: int | None, loose: bool = False) -> list[Span]:
         elif start < cut.start:
             inside = [whole for whole in wholes if start <= whole.start < cut.start]
             spans += merge_spans(
-                [*_piece_spans(text, start, cut.start, start == 0, loose), *inside]
+                [*_piece_spans(text, start, cut.start, start == 0, loose, disabled), *inside]
             )
         spans += [cut] if cut.rule >= 0 else []
         start, opened = cut.end, False
-    return spans
+    return without(spans, disabled)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from streams.masking import pem
 from streams.masking.assigned import ASSIGNMENT
 from streams.masking.colours import map_to_line, strip_colours
-from streams.masking.find import spans_of
+from streams.masking.find import spans_of, without
 from streams.masking.json_values import count_leaves, mask_value
+from streams.masking.own_rules import OwnRule, mask_own
 from streams.masking.pem import Block
-from streams.masking.rules import ALL
+from streams.masking.rules import ALL, ORDER
 from streams.masking.tokens import TOKEN, replace_spans, token
 
 PASSES = 16  # only a text constructed for it needs more
@@ -33,10 +35,11 @@ class Masker:
 
     key: makes the suffix that distinguishes secrets; without a key there is no suffix.  arguments:
     whether tool arguments are masked.  pem_lines, pem_s: the pulses and seconds after which an open
-    private key block counts as closed.
+    private key block counts as closed.  disabled: names of shipped rules that replace nothing.
+    own: the rules of the policy.
     """
 
-    __slots__ = ("_arguments", "_key", "_pem_lines", "_pem_ms")
+    __slots__ = ("_arguments", "_disabled", "_key", "_own", "_pem_lines", "_pem_ms")
 
     def __init__(
         self,
@@ -44,11 +47,15 @@ class Masker:
         arguments: bool = True,
         pem_lines: int = 400,
         pem_s: float = 600,
+        disabled: frozenset[str] = frozenset(),
+        own: Sequence[OwnRule] = (),
     ) -> None:
         self._key = key or None
         self._arguments = arguments
         self._pem_lines = pem_lines
         self._pem_ms = pem_s * 1000
+        self._disabled = frozenset(ORDER[name] for name in disabled)
+        self._own = own
 
     def text(self, text: str) -> str:
         """Mask a text of any number of lines on its own.  A private key in it becomes one token."""
@@ -69,7 +76,11 @@ class Masker:
     def arguments(self, value: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """Mask tool arguments; return them and the number of leaves that then contain a token."""
         masked = self.everything(value) if self._arguments else value
-        return masked, count_leaves(masked, has_token)
+        return masked, count_leaves(masked, self.has_token)
+
+    def has_token(self, text: str) -> bool:
+        """Return whether a text contains a replacement token of this masker's rules."""
+        return (self._own[0].tokens if self._own else TOKEN).search(text) is not None
 
     def everything(self, value: Any) -> Any:
         """Mask a JSON value: every string and member name, and all values under secret names."""
@@ -81,6 +92,8 @@ class Masker:
         return self._lines(text, None, 0, loose=True)[0].encode("utf-8", "backslashreplace")
 
     def _token(self, rule: int, text: str) -> str:
+        if rule in self._disabled:
+            return self.text(text)
         return token(ALL[rule], text, self._key)
 
     def _lines(
@@ -88,7 +101,8 @@ class Masker:
     ) -> tuple[str, Block | None]:
         if "\n" not in text and "\r" not in text:
             return self._line(text, block, now_ms, loose)
-        parts = _BREAK.split(replace_spans(text, pem.wholes(text), self._key))
+        wholes = without(pem.wholes(text), self._disabled)
+        parts = _BREAK.split(replace_spans(text, wholes, self._key))
         for number in range(0, len(parts), 2):
             parts[number], block = self._line(parts[number], block, now_ms, loose)
         return "".join(parts), block
@@ -96,11 +110,12 @@ class Masker:
     def _line(
         self, line: str, block: Block | None, now_ms: int, loose: bool
     ) -> tuple[str, Block | None]:
-        prefix = None if block is None else block.prefix
-        if not (spans := spans_of(plain := strip_colours(line), prefix, loose)):
+        prefix, disabled = None if block is None else block.prefix, self._disabled
+        line = mask_own(line, self._own, self._key) if self._own else line
+        if not (spans := spans_of(plain := strip_colours(line), prefix, loose, disabled)):
             return line, pem.block_after(plain, block, now_ms)
         for _ in range(PASSES):
             line = replace_spans(line, map_to_line(line, spans), self._key)
-            if not (spans := spans_of(plain := strip_colours(line), prefix, loose)):
+            if not (spans := spans_of(plain := strip_colours(line), prefix, loose, disabled)):
                 return line, pem.block_after(plain, block, now_ms)
-        return self._token(ASSIGNMENT, line), block
+        return token(ALL[ASSIGNMENT], line, self._key), block

@@ -22,8 +22,8 @@ from streams.settings.values import Declaration
 SECTIONS = (
     "apc.budget", "apc.coordination", "apc.decay", "apc.gates", "apc.phases", "apc.proof",
     "apc.transfer", "apc.verification", "apc",
-    "governance", "saop.confidence", "saop", "rtes", "sap.evidence", "sap", "asap", "summit",
-    "otel",
+    "governance", "masking", "saop.confidence", "saop", "rtes", "sap.evidence", "sap", "asap",
+    "summit", "otel",
 )  # fmt: skip
 """The sections whose names begin variables, a section of another before it."""
 

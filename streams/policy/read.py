@@ -53,7 +53,7 @@ def read(path: Path) -> PolicyFile:
     problems = [*_head_problems(document)]
     for pointer, dotted, value in _leaves(document):
         member = MEMBERS.get(dotted)
-        if secret := secret_problem(dotted, pointer, value):
+        if secret := secret_problem(dotted, pointer, _searched(dotted, value)):
             problems.append(secret)  # and no other, whose message might have it
             continue
         if _is_section(dotted):
@@ -70,6 +70,14 @@ def read(path: Path) -> PolicyFile:
     if problems:
         raise InvalidInput(sorted(problems, key=lambda problem: problem.path))
     return PolicyFile(document["name"], document["version"], document.get("description"), fields)
+
+
+def _searched(dotted: str, value: Any) -> Any:
+    """Return what is searched for secrets in a member; examples of masking rules look like some."""
+    if dotted != "masking.rule" or not isinstance(value, list):
+        return value
+    tables = [table for table in value if isinstance(table, dict)]
+    return [{n: v for n, v in table.items() if n not in ("masked", "kept")} for table in tables]
 
 
 def file_problems(policy: PolicyFile) -> list[Problem]:

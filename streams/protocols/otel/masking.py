@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.masking import Masker, has_token
+from streams.masking import Masker
 from streams.masking.json_values import count_leaves
 from streams.protocols.otel.conventions import UNMASKED
 
@@ -30,7 +30,7 @@ def mask_span(span: Mapping[str, Any], masker: Masker) -> Json:
             changes[name] = [_mask_part(part, masker) for part in span[name]]
     if span.get("status_message") is not None:
         changes["status_message"] = masker.text(span["status_message"])
-    return {**span, **changes, "masked": count_leaves(changes, has_token)}
+    return {**span, **changes, "masked": count_leaves(changes, masker.has_token)}
 
 
 def mask_refused(span: Mapping[str, Any], masker: Masker) -> Json:
@@ -41,7 +41,7 @@ def mask_refused(span: Mapping[str, Any], masker: Masker) -> Json:
         for name in ("name", "kind", "start_time_unix_nano", "end_time_unix_nano", "status")
         if name in span
     }
-    return {**masked, **unmasked, "masked": count_leaves(masked, has_token)}
+    return {**masked, **unmasked, "masked": count_leaves(masked, masker.has_token)}
 
 
 def _mask_attributes(attributes: Json, masker: Masker) -> Json:

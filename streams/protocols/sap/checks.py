@@ -13,6 +13,7 @@ import orjson
 from schemas import sap, to_json
 from schemas.sap.rules import BAD_ENUM, PAYLOAD_SECRET
 from streams.engine.processor import Message
+from streams.masking.shapes import shapes_of
 from streams.protocols.sap.payload_secrets import find_secret
 from streams.protocols.sap.processor.commands import Command
 from streams.replay.checks import (
@@ -105,7 +106,7 @@ def _check_command(fact: Fact, message: Message, context: CheckContext) -> Probl
     if value["rule"] == PAYLOAD_SECRET.code:
         # Not so of accepted tasks: earlier releases only warned, and their facts stay.
         refuses = context.settings["SAP_PAYLOAD_SECRETS"] == "refuse"
-        has_secret = find_secret(command.json) is not None
+        has_secret = find_secret(command.json, shapes_of(context.settings)) is not None
         yield from check_that(refuses and has_secret, "the payload is not to be refused")
         return
     yield from _repeated(fact, command, context)

@@ -8,9 +8,11 @@ from schemas import Problem, validate
 from schemas.sap import validate_result
 from schemas.sap.rules import FORBIDDEN
 from streams.access.sender import own_name
+from streams.masking.shapes import make_shapes
 from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_unchanged
 from streams.protocols.sap.payload_secrets import secret_problem
 from streams.protocols.sap.settings import SapSettings
+from streams.settings.masking import MaskingSettings
 from streams.settings.service import ServiceSettings
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
@@ -30,7 +32,9 @@ def _task_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
     problems = validate("sap.task", value)
     if problems or SapSettings.of(settings).sap_payload_secrets == "warn":
         return problems
-    secret = secret_problem(value)
+    masking = MaskingSettings.of(settings)
+    shapes = make_shapes(masking.masking_disabled, masking.masking_rule)
+    secret = secret_problem(value, shapes)
     return [] if secret is None else [secret]
 
 

@@ -8,12 +8,14 @@ Source: SAP guide, 5.2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from schemas import Problem
 from schemas.problems import pointer
 from schemas.sap.rules import PAYLOAD_SECRET
-from streams.masking.shapes import secret_kind
+from streams.masking.shapes import SHIPPED, Shapes, secret_kind
 
 Json = dict[str, Any]
 _Path = tuple[str | int, ...]
@@ -26,31 +28,31 @@ class FoundSecret(NamedTuple):
     kind: str
 
 
-def find_secret(task: Json) -> FoundSecret | None:
-    """Return the first secret in the payload of a valid task."""
-    return _find(task["payload"], ("payload",))
+def find_secret(task: Json, shapes: Shapes = SHIPPED) -> FoundSecret | None:
+    """Return the first secret in the payload of a valid task.  shapes: the policy's rules."""
+    return _find(task["payload"], ("payload",), partial(secret_kind, shapes=shapes))
 
 
-def _find(value: Any, path: _Path) -> FoundSecret | None:
+def _find(value: Any, path: _Path, kind_of: Callable[[str], str | None]) -> FoundSecret | None:
     match value:
         case str():
-            kind = secret_kind(value)
+            kind = kind_of(value)
             return None if kind is None else FoundSecret(pointer(*path), kind)
         case dict():
-            kind = next(filter(None, map(secret_kind, value)), None)
+            kind = next(filter(None, map(kind_of, value)), None)
             if kind is not None:
                 return FoundSecret(pointer(*path), kind)
-            secrets = (_find(item, (*path, name)) for name, item in value.items())
+            secrets = (_find(item, (*path, name), kind_of) for name, item in value.items())
         case list():
-            secrets = (_find(item, (*path, index)) for index, item in enumerate(value))
+            secrets = (_find(item, (*path, index), kind_of) for index, item in enumerate(value))
         case _:
             return None
     return next(filter(None, secrets), None)
 
 
-def secret_problem(task: Json) -> Problem | None:
+def secret_problem(task: Json, shapes: Shapes = SHIPPED) -> Problem | None:
     """Return the problem of a valid task whose payload has a secret."""
-    secret = find_secret(task)
+    secret = find_secret(task, shapes)
     if secret is None:
         return None
     message = f"holds what looks like a secret ({secret.kind}); attachments can refer to one."

@@ -23,6 +23,12 @@ from streams.settings.service import PREFIX
 from tests.unit.policy.files import HEAD, policy_file
 
 TABLES = {
+    "masking.rule": (
+        "[{ name = 'ticket', pattern = 'TCK-[0-9]+', triggers = ['TCK-'], masked = ['a TCK-1'],"
+        " kept = ['TCK-'] }]",
+        '[{"kept":["TCK-"],"masked":["a TCK-1"],"name":"ticket","pattern":"TCK-[0-9]+",'
+        '"triggers":["TCK-"]}]',
+    ),
     "apc.window": (
         "[{ from = 0, enabled = true, cross_use_case = true, multiplier = 1.50 }]",
         '[{"cross_use_case":true,"enabled":true,"from":0,"multiplier":1.5}]',

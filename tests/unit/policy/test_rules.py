@@ -28,7 +28,7 @@ WITHOUT_RULE = {
     *(f"rtes.{name}" for name in ("pem_lines", "pem_s")),
     *(f"sap.{name}" for name in ("cache_copy", "cache_scan", "flight_lease_s", "learning")),
     *(f"governance.{name}" for name in ("activators", "approval_hours", "approvals", "publishers")),
-    "masking.arguments",
+    *(f"masking.{name}" for name in ("arguments", "disabled", "rule")),
     "otel.mask",
     "summit.critic",
 }

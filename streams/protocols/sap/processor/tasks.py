@@ -31,6 +31,7 @@ from schemas import from_json, sap
 from schemas.sap import rules
 from schemas.sap.cache_key import cache_key
 from streams.engine.processor import AvroValue, GlobalTable
+from streams.masking.shapes import Shapes, shapes_of
 from streams.processing.graph import LineageEdge
 from streams.protocols.sap.constitution.checks import ESCALATE, NON_CONSTITUTIONAL, VALID
 from streams.protocols.sap.decision import DecisionContext
@@ -71,7 +72,7 @@ _PRECHECKS = {
 class Facts(NamedTuple):
     """The stored facts that decide on a task.
 
-    row: SapTaskState of its id.  bucket: of its issuer.  refuses_secrets: those in its payload.
+    row: SapTaskState of its id.  bucket: of its issuer.  refused_shapes: of secrets in its payload.
     """
 
     row: AvroValue | None
@@ -79,7 +80,7 @@ class Facts(NamedTuple):
     limit: Limit | None
     bucket: Bucket | None
     now: int
-    refuses_secrets: bool = False
+    refused_shapes: Shapes | None = None
 
     @property
     def admission(self) -> Admission | None:
@@ -113,8 +114,9 @@ def _facts(task: Command, ctx: DecisionContext) -> Facts:
     stored = None if limit is None else ctx.work.rows(SAP_RATE_LIMITS).get(_bucket_key(task))
     bucket = None if stored is None else Bucket(stored["level"], stored["at"])
     authorization = authorization_of(ctx.work.settings)
-    refuses_secrets = ctx.setting("PAYLOAD_SECRETS") == "refuse"
-    return Facts(row, authorization, limit, bucket, ctx.at, refuses_secrets)
+    refuses = ctx.setting("PAYLOAD_SECRETS") == "refuse"
+    shapes = shapes_of(ctx.work.settings) if refuses else None
+    return Facts(row, authorization, limit, bucket, ctx.at, shapes)
 
 
 def _pay(task: Command, facts: Facts, ctx: DecisionContext) -> None:
@@ -128,7 +130,7 @@ def _bucket_key(task: Command) -> str:
 
 
 def _secret(task: Json, facts: Facts) -> Verdict | None:
-    problem = secret_problem(task) if facts.refuses_secrets else None
+    problem = None if facts.refused_shapes is None else secret_problem(task, facts.refused_shapes)
     if problem is None:
         return None
     return Verdict(problem.rule, f"{problem.path}: {problem.message}", problem.path)
@@ -180,7 +182,8 @@ def _accept(command: Command, ctx: DecisionContext, from_copy: bool) -> None:
     bound = _policy(command, ctx)
     accepted = _accepted(command, bound, deadline_at if enforced else None, ctx)
     warnings = sap.task_warnings(command.json)
-    if ctx.setting("PAYLOAD_SECRETS") == "warn" and find_secret(command.json) is not None:
+    warns, shapes = ctx.setting("PAYLOAD_SECRETS") == "warn", shapes_of(ctx.work.settings)
+    if warns and find_secret(command.json, shapes) is not None:
         warnings.append(rules.PAYLOAD_SECRET_SUSPECTED.code)
     if not enforced:
         warnings = [rules.DEADLINE_ALREADY_PAST.code, *warnings]
