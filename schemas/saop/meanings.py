@@ -139,6 +139,8 @@ MEANINGS = {
     "TaskPause.at": "when it was paused",
     "SaopEscalation.enforced": "whether the task was paused for it",
     "RtesRecord.control_id": "the control that made it",
+    "SaopControlLogged.control_id": "id of the control",
+    "SaopControlLogged.reason": "why, in the operator's words",
     "SaopControlLogged.action": "what was commanded",
     "SaopControlLogged.from_state": "the state before, of an accepted control",
     "SaopControlLogged.to_state": "the state after",

@@ -35,7 +35,7 @@ def masker_for(settings: MaskingSettings) -> Masker:
 
 @lru_cache(maxsize=8)
 def _masker(
-    key: str | None, arguments: bool, lines: int, seconds: int, disabled: str, own: str
+    key: str | None, arguments: bool, lines: int, seconds: int, disabled: str, policy_rules: str
 ) -> Masker:
     key_bytes = key.encode() if key else None
-    return Masker(key_bytes, arguments, lines, seconds, words_of(disabled), own_rules(own))
+    return Masker(key_bytes, arguments, lines, seconds, words_of(disabled), own_rules(policy_rules))

@@ -36,7 +36,7 @@ class Masker:
     key: makes the suffix that distinguishes secrets; without a key there is no suffix.  arguments:
     whether tool arguments are masked.  pem_lines, pem_s: the pulses and seconds after which an open
     private key block counts as closed.  disabled: names of shipped rules that replace nothing.
-    own: the rules of the policy.
+    policy_rules: those that the policy adds.
     """
 
     __slots__ = ("_arguments", "_disabled", "_key", "_own", "_pem_lines", "_pem_ms")
@@ -48,14 +48,14 @@ class Masker:
         pem_lines: int = 400,
         pem_s: float = 600,
         disabled: frozenset[str] = frozenset(),
-        own: Sequence[OwnRule] = (),
+        policy_rules: Sequence[OwnRule] = (),
     ) -> None:
         self._key = key or None
         self._arguments = arguments
         self._pem_lines = pem_lines
         self._pem_ms = pem_s * 1000
         self._disabled = frozenset(ORDER[name] for name in disabled)
-        self._own = own
+        self._own = policy_rules
 
     def text(self, text: str) -> str:
         """Mask a text of any number of lines on its own.  A private key in it becomes one token."""

@@ -74,15 +74,17 @@ def mask_own(text: str, rules: Sequence[OwnRule], key: bytes | None) -> str:
     return text
 
 
-def _masked_parts(text: str, own: OwnRule, key: bytes | None) -> Iterator[str]:
+def _masked_parts(text: str, policy_rule: OwnRule, key: bytes | None) -> Iterator[str]:
     done = 0
-    for known in own.tokens.finditer(text):
-        yield own.pattern.sub(
-            lambda match: token(own.rule, match.group(), key), text[done : known.start()]
+    for known in policy_rule.tokens.finditer(text):
+        yield policy_rule.pattern.sub(
+            lambda match: token(policy_rule.rule, match.group(), key), text[done : known.start()]
         )
         yield known.group()
         done = known.end()
-    yield own.pattern.sub(lambda match: token(own.rule, match.group(), key), text[done:])
+    yield policy_rule.pattern.sub(
+        lambda match: token(policy_rule.rule, match.group(), key), text[done:]
+    )
 
 
 def table_problems(tables: Sequence[Table]) -> Iterator[TableProblem]:
@@ -101,9 +103,9 @@ def table_problems(tables: Sequence[Table]) -> Iterator[TableProblem]:
         if pattern.search("") is not None:
             yield "pattern_invalid", f"/{number}/pattern", "matches the empty text"
             continue
-        own = OwnRule(Rule(name, RuleKind.PATTERN, "", tuple(table["triggers"])), pattern)
+        policy_rule = OwnRule(Rule(name, RuleKind.PATTERN, "", tuple(table["triggers"])), pattern)
         for member, expected in (("masked", True), ("kept", False)):
             for index, text in enumerate(table[member]):
-                if own.matches(text) is not expected:
+                if policy_rule.matches(text) is not expected:
                     what = "is not masked" if expected else "is masked"
                     yield "example_failed", f"/{number}/{member}/{index}", f"this example {what}"

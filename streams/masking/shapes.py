@@ -26,7 +26,7 @@ class Shapes(NamedTuple):
     """The rules of a policy that count: disabled shipped ones, and those that it adds."""
 
     disabled: frozenset[int] = frozenset()
-    own: tuple[OwnRule, ...] = ()
+    policy_rules: tuple[OwnRule, ...] = ()
 
 
 SHIPPED = Shapes()
@@ -38,9 +38,9 @@ def shapes_of(work: Mapping[str, Any]) -> Shapes:
 
 
 @lru_cache(maxsize=8)
-def make_shapes(disabled: str, own: str) -> Shapes:
+def make_shapes(disabled: str, policy_rules: str) -> Shapes:
     """Return the rules of the settings `masking.disabled` and `masking.rule`."""
-    return Shapes(frozenset(ORDER[name] for name in words_of(disabled)), own_rules(own))
+    return Shapes(frozenset(ORDER[name] for name in words_of(disabled)), own_rules(policy_rules))
 
 
 def secret_kind(text: str, levels: int = MAX_LEVELS, *, shapes: Shapes = SHIPPED) -> str | None:
@@ -49,7 +49,7 @@ def secret_kind(text: str, levels: int = MAX_LEVELS, *, shapes: Shapes = SHIPPED
     levels: how often a value of a key is searched for keys of its own; what is deeper is a secret.
     """
     for line in text.splitlines():
-        for each in shapes.own:
+        for each in shapes.policy_rules:
             if each.matches(line):
                 return each.rule.name
         for span in spans_of(line, None, disabled=shapes.disabled):

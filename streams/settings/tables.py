@@ -128,7 +128,8 @@ def _json_number(value: Decimal) -> int | float:
 
 def tables_of(text: str) -> list[dict[str, Any]]:
     """Return the tables of a text.  Raises ValueError where it is no JSON."""
-    return json.loads(text, parse_float=_parse_number)
+    tables: list[dict[str, Any]] = json.loads(text, parse_float=_parse_number)
+    return tables
 
 
 def _parse_number(text: str) -> Decimal:

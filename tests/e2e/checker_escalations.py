@@ -46,6 +46,7 @@ _NOTHING: Mapping[str, Any] = {
     "failures": None,
     "first_sequence": None,
     "last_sequence": None,
+    "enforced": False,
 }
 
 Found = dict[str, Json]
@@ -84,6 +85,7 @@ def _signals(events: Sequence[Json], signals: Sequence[Json]) -> Iterator[str]:
             "first_sequence": row["first_failure_sequence"],
             "last_sequence": row["last_sequence"],
             "rewind_id": None,
+            "enforced": False,
             "at": event["recorded_at"],
             "cause": event["cause"],
         }

@@ -103,6 +103,7 @@ def _new(event: Json) -> Json:
         "first_sequence": event["sequence"],
         "first_at": event["recorded_at"],
         "rewind_id": None,
+        "pause": None,
     }
 
 

@@ -81,7 +81,8 @@ class Coordination:
         if not legal(state):
             return "session_state", event, None, state, "no_edge"
         if event == "decision_committed" and self._vetoes_after(packet):
-            return "decision_vetoed", event, None, state, "guard_failed"
+            why = "guard_failed" if EDGES[event] == state else "no_edge"
+            return "decision_vetoed", event, None, state, why
         return None
 
     def _guard(self, event: str, packet: Json, gates: Callable[[], bool]) -> bool:

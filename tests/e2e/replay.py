@@ -87,7 +87,7 @@ class Replay:
         known = Known(packet, fact, identity(packet))
         self._same(fact, "identity_hash", fact["identity_hash"], known.identity)
         place = (packet["trace"]["session_id"], packet["packet_id"])
-        if verdict == "accepted":
+        if verdict == fact["verdict"] == "accepted":
             self._accepted(fact, record, known)
         self._known[place] = self._at[known.position] = known
 

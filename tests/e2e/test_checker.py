@@ -207,7 +207,8 @@ def _pass_unmet(history: History) -> None:
 
 
 def _alter_figure(history: History) -> None:
-    check = next(c for c in _throttle(history)["throttle"]["checks"] if c["op"] == ">")
+    throttles = (f["throttle"] for f in facts(history, rule="accepted") if f["throttle"])
+    check = next(c for throttle in throttles for c in throttle["checks"] if c["op"] == ">")
     check["right"] = "0.99"
 
 

@@ -34,7 +34,7 @@ from topology.saop import (
 COUNT, AGENTS, REWINDS, SPANS = 400, 6, 24, 100
 AT_WORK = 10
 """What agents say between two rewinds."""
-SEED = 18
+SEED = 22
 """Under which an agent is turned back amid a thought."""
 OTHERS_SEED = 10
 """Of those who are stuck, and of spans."""

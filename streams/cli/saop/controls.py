@@ -20,7 +20,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     task = click.option("--task", "task_id", metavar="T", required=True, help="The task.")
     reason = click.option("--reason", metavar="TEXT", help="Reason, stored on the log.")
-    return session(task(reason(text.options(command))))
+    with_options: Callable[..., Any] = session(task(reason(text.options(command))))
+    return with_options
 
 
 @click.command("pause")

@@ -210,16 +210,19 @@ def _check_conflict(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
         yield from check_that(False, "a refusal by coordination has not one note")
         return
     recorded = (value["rule"], *(notes[0][name] for name in _OF_NOTE))
-    yield from check_equal("refusal", recorded, _conflict_of(packet, notes[0], policy))
+    vetoed = value["rule"] == rules.DECISION_VETOED.code
+    conflict = _conflict_of(packet, notes[0], vetoed, policy)
+    yield from check_equal("refusal", recorded, conflict)
 
 
 def _conflict_of(
-    packet: Inbound, note: AvroValue, policy: ApcPolicy
+    packet: Inbound, note: AvroValue, vetoed: bool, policy: ApcPolicy
 ) -> tuple[str | None, ...] | None:
+    """Return rule and note of the refusal that follows.  vetoed: whether a veto is open."""
     state = note["from_state"]
     conflict: Conflict | None
     if note["machine"] == "inter":
-        failed = note["event"] if note["why"] == "guard_failed" else None
+        failed = note["event"] if vetoed or note["why"] == "guard_failed" else None
         conflict = session_conflict(packet, state, policy, lambda event: event != failed)
     else:
         conflict = halted_conflict(packet, state, policy) or agent_conflict(packet, state, policy)

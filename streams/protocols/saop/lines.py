@@ -108,8 +108,8 @@ def _control(value: Json) -> Line:
 def _control_logged(value: Json) -> Line:
     who = f"{value['action']} task {short(value['task_id'])}"
     what = parts(f"session {short(value['session_id'])}", f"by {value['requested_by']}")
-    moved = None if value["to_state"] is None else f"{value['from_state']} → {value['to_state']}"
-    return verdict_line(who, what, value["verdict"], value["rule"], moved)
+    states = None if value["to_state"] is None else f"{value['from_state']} → {value['to_state']}"
+    return verdict_line(who, what, value["verdict"], value["rule"], states)
 
 
 LINES: Mapping[str, LineOf] = {

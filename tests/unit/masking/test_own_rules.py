@@ -51,12 +51,12 @@ def test_the_names_of_shipped_rules_are_those_of_the_rules() -> None:
     ],
 )
 def test_a_rule_of_the_policy_replaces_its_matches(text: str, masked: str) -> None:
-    own = masker(TICKET)
-    assert own.text(text) == masked
-    assert own.text(masked) == masked
-    assert own.has_token(masked) is (text != masked)
-    assert not own.has_token("[REDACTED:another]")
-    assert own.everything({"a": [text]}) == {"a": [masked]}
+    with_tickets = masker(TICKET)
+    assert with_tickets.text(text) == masked
+    assert with_tickets.text(masked) == masked
+    assert with_tickets.has_token(masked) is (text != masked)
+    assert not with_tickets.has_token("[REDACTED:another]")
+    assert with_tickets.everything({"a": [text]}) == {"a": [masked]}
 
 
 def test_a_match_has_a_fingerprint_where_there_is_a_key() -> None:

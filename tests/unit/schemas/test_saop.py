@@ -80,11 +80,27 @@ def test_each_invalid_command_breaks_its_rule_at_its_path(name: str) -> None:
 
 
 def test_every_rule_of_the_shape_has_an_invalid_example() -> None:
-    folders = ("saop", "saop/rewinds")
+    folders = ("saop", "saop/rewinds", "saop/controls")
     example_rules = {
         case["rule"] for folder in folders for case in examples.invalid(folder).values()
     }
     assert SHAPE - {"json_invalid"} == example_rules
+
+
+@pytest.mark.parametrize("name", examples.invalid("saop/controls"))
+def test_each_invalid_control_breaks_its_rule_at_its_path(name: str) -> None:
+    case = examples.invalid("saop/controls")[name]
+    problems = [(each.rule, each.path) for each in saop.validate_control(case["command"])]
+    assert problems == [(case["rule"], case["path"])]
+
+
+@pytest.mark.parametrize("command", examples.valid("saop/controls").values())
+def test_valid_controls_are_valid_at_the_edge_and_as_avro(command: dict[str, Any]) -> None:
+    record = "headrace.saop.SaopControl"
+    value = decode(encode(record, from_json(record, command)), record).value
+    assert to_json(record, value) == command
+    assert validate("saop.control", command) == saop.validate_control(command) == []
+    assert saop.Control.model_validate(command).action == command["action"]
 
 
 @pytest.mark.parametrize("name", ["session_id", "task_id", "git_hash", "requested_by"])

@@ -111,7 +111,8 @@ def session_conflict(
         return Conflict(rules.SESSION_STATE.code, text, event, None, state, "no_edge")
     if commitment.guarded and not guard_holds(event):
         text = f"{would}, in which a veto is open."
-        return Conflict(rules.DECISION_VETOED.code, text, event, None, state, "guard_failed")
+        why = "no_edge" if step(INTER, state, event) is None else "guard_failed"
+        return Conflict(rules.DECISION_VETOED.code, text, event, None, state, why)
     return None
 
 

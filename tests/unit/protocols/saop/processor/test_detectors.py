@@ -39,6 +39,7 @@ EMPTY: dict[str, Any] = {
     "failures": None,
     "first_sequence": None,
     "last_sequence": None,
+    "enforced": False,
 }
 
 

@@ -53,6 +53,7 @@ EXPECTED = {
             )
         },
     ),
+    "saop-pauses": _expected("task_paused turn_logged", {"A": ([0], [])}),
     "saop-detectors": _expected(
         "turn_logged " * 21,
         {"fix-1": (list(range(11)), []), "loop-1": (list(range(10)), [])},

@@ -90,7 +90,11 @@ ACCEPTING = {"turn_logged", "turn_held"}
 def test_every_rule_of_a_turn_record_is_tested_here() -> None:
     ours = {rule.code for rule in rules.ALL if rule.stage in (Stage.SCHEMA, Stage.LOG)}
     edges = {rule.code for rule in rules.ALL if rule.where is Where.EDGE}
-    impossible = {"text_invalid", "rewind_id_invalid"}  # in a SaopTurn's bytes
+    impossible = {
+        "text_invalid",
+        "rewind_id_invalid",
+        "control_id_invalid",
+    }  # in a SaopTurn's bytes
     assert {
         *SHAPE,
         *ORDER,
@@ -256,6 +260,7 @@ SIGNAL: dict[str, Any] = {
     "first_sequence": 1,
     "last_sequence": 9,
     "rewind_id": None,
+    "enforced": False,
     "at": START_MS,
     "cause": "rtes.raw/0/0",
 }

@@ -28,6 +28,7 @@ __all__ = [
     "Bench",
     "Sent",
     "completed",
+    "control",
     "invoked",
     "pulse",
     "rewind",
@@ -106,6 +107,19 @@ def rewind(
         "phase": phase,
         "task_id": task,
         "git_hash": git,
+        "requested_by": "kim",
+        "reason": None,
+    }
+    return command | members
+
+
+def control(n: int, action: str, **members: Any) -> AvroValue:
+    """A SaopControl as Avro has it."""
+    command = {
+        "control_id": uuid(9500 + n),
+        "session_id": "s1",
+        "task_id": "t1",
+        "action": action,
         "requested_by": "kim",
         "reason": None,
     }

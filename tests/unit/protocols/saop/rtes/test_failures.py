@@ -39,6 +39,7 @@ def test_the_fifth_failure_is_signalled_once() -> None:
         "first_sequence": 2,
         "last_sequence": 10,
         "rewind_id": None,
+        "enforced": False,
         "at": bench.now,
         "cause": "rtes.raw/0/9",
     }
@@ -67,6 +68,7 @@ def test_the_first_transition_of_a_task_in_a_session_is_signalled() -> None:
         "first_sequence": 1,
         "last_sequence": 1,
         "rewind_id": None,
+        "enforced": False,
         "at": bench.now,
         "cause": "rtes.raw/0/0",
     }

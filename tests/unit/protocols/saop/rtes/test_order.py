@@ -162,6 +162,7 @@ def independent_fold(records: list[AvroValue]) -> AvroValue:
         "last_sequence": last["sequence"],
         "first_at": first["recorded_at"],
         "last_at": last["recorded_at"],
+        "pause": None,
         "rewind_id": next((r["rewind_id"] for r in reversed(records) if r["rewind_id"]), None),
     }
 

@@ -13,7 +13,14 @@ from streams.verify.run import verify
 from tests.unit.processing.harness import Sent
 from tests.unit.protocols.saop.processor.support import Bench as TurnBench
 from tests.unit.protocols.saop.processor.support import envelope, signal
-from tests.unit.protocols.saop.rtes.support import Bench, pulse, rewind, transition, uuid
+from tests.unit.protocols.saop.rtes.support import (
+    Bench,
+    control,
+    pulse,
+    rewind,
+    transition,
+    uuid,
+)
 from tests.unit.schemas import examples
 from tests.unit.views.bench import Bench as ViewBench
 from topology.saop import (
@@ -27,18 +34,6 @@ from topology.saop import (
 
 ACTIVE = transition(1, "PENDING", "IN_PROGRESS")
 FAILED = transition(2, "IN_PROGRESS", "FAILED")
-
-
-def control(n: int, action: str, **members: Any) -> AvroValue:
-    command = {
-        "control_id": uuid(9500 + n),
-        "session_id": "s1",
-        "task_id": "t1",
-        "action": action,
-        "requested_by": "kim",
-        "reason": None,
-    }
-    return command | members
 
 
 def order(bench: Bench, command: AvroValue, **record: Any) -> AvroValue:

@@ -12,13 +12,14 @@ from schemas.saop import rules as saop_rules
 from tests.unit.protocols.saop.rtes.support import (
     Bench,
     completed,
+    control,
     invoked,
     pulse,
     rewind,
     thought,
     transition,
 )
-from topology.saop import RTES_EVENTS
+from topology.saop import RTES_EVENTS, SAOP_CONTROLS
 
 NOT_IN_AVRO = {"text_invalid", "event_type_unknown", "agent_unknown", "status_unknown"}
 """Avro cannot carry what breaks these, so an edge is the only one to see it."""
@@ -62,6 +63,18 @@ def rewound() -> str:
     return str(bench.of(RTES_EVENTS)[-1].value["rule"])
 
 
+def rule_of_last(bench: Bench) -> str:
+    return str(bench.of(RTES_EVENTS)[-1].value["rule"])
+
+
+def controlled(bench: Bench, *actions: str) -> Bench:
+    for number, action in enumerate(actions):
+        bench.decide(
+            bench.message(control(number, action), bench.now, avro=True, topic=SAOP_CONTROLS)
+        )
+    return bench
+
+
 def too_large() -> str:
     bench = Bench()
     (sent,) = bench.too_large(bench.event(pulse(1)), RTES_EVENTS, 1)
@@ -93,6 +106,11 @@ REACHED: dict[str, Callable[[], str]] = {
     ),
     "edge": lambda: Bench().rule(transition(1, "PENDING", "BLOCKED")),
     "rewind": rewound,
+    "task_paused": lambda: controlled(bench_in(), "pause").rule(
+        transition(99, "PAUSED", "IN_PROGRESS")
+    ),
+    "paused": lambda: rule_of_last(controlled(bench_in(), "pause")),
+    "resumed": lambda: rule_of_last(controlled(bench_in(), "pause", "resume")),
 }
 
 
