@@ -150,6 +150,15 @@ PINNED = {
     1_000_000_124: ("headrace.saop.SaopControl", 1, "d893bf7669a54854"),
     1_000_000_125: ("headrace.saop.SaopControlLogged", 1, "e671ee466f74f41f"),
     1_000_000_126: ("headrace.saop.SaopControlRow", 1, "346bdfcd94d687f8"),
+    1_000_000_120: ("headrace.apc.ApcCoordination", 2, "3471f15d53f92e23"),
+    1_000_000_121: ("headrace.rtes.RtesRecord", 4, "ee2d47736f10ab4c"),
+    1_000_000_122: ("headrace.saop.SaopTask", 4, "43ea9e54e60ac32f"),
+    1_000_000_123: ("headrace.saop.SaopEscalation", 3, "651ff34bcb3d927d"),
+    1_000_000_124: ("headrace.saop.SaopTaskSignal", 3, "fe9e63e159d551c3"),
+    1_000_000_125: ("headrace.saop.SaopTurnHead", 3, "2a8abbea367347f5"),
+    1_000_000_126: ("headrace.saop.SaopControl", 1, "d893bf7669a54854"),
+    1_000_000_127: ("headrace.saop.SaopControlLogged", 1, "e671ee466f74f41f"),
+    1_000_000_128: ("headrace.saop.SaopControlRow", 1, "346bdfcd94d687f8"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 
