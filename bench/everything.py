@@ -32,6 +32,7 @@ ALL = (
     "asap",
     "summit",
     "mcp",
+    "webhooks",
     "masking",
     "audit",
     "analytics",
