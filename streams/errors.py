@@ -37,9 +37,6 @@ HeadraceError
     │   └── RegistryUntrusted   its certificate is not trusted, or it has no TLS
     ├── SchemasMismatch     the schema registry lacks schemas, or refuses them
     ├── PositionsLost       a task does not know from where to resume reading
-    │   └── PositionsRefused    the rows of its positions are refused
-    ├── MacMissing          the rows of a task have no MACs of the keys
-    ├── MacKeyMissing       the rows of a task have MACs, and no key is set
     ├── InputTruncated      records were deleted before a task had read them
     ├── RestoreStalled      the log has lost records while a task was restored from them
     ├── InternalUnreadable  a processor's output, probably a later version's, is unreadable
@@ -334,27 +331,6 @@ class SchemasMismatch(InfrastructureError):
 
 class PositionsLost(InfrastructureError):
     default_advice = "`headrace topics adopt` makes the task go on in a restored log."
-
-
-class PositionsRefused(PositionsLost):
-    """An error for forged rows of a task's positions, of which no other ones are left."""
-
-    default_advice = "Restore the changelog, or begin with another HEADRACE_PREFIX."
-
-    @property
-    def code(self) -> str:
-        return "positions_lost"
-
-
-class MacMissing(InfrastructureError):
-    default_advice = (
-        "Set HEADRACE_MAC_KEY to the keys that have signed them; `headrace topics sign` signs the"
-        " rows of a log that has never had a key."
-    )
-
-
-class MacKeyMissing(InfrastructureError):
-    default_advice = "Set HEADRACE_MAC_KEY to the key that has signed them."
 
 
 class PositionsDiffer(NegativeAnswer):

@@ -181,13 +181,11 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
     It is stored in the state directory; while another process uses that one, a temporary directory
     is used instead.  It follows the transparency log too, if the settings name a policy.
     """
-    from streams.engine.mac_checks import MacChecks
     from streams.engine.store import DirectoryLock, limit_block_cache
     from streams.view_store.transparency import followed_log
-    from streams.view_store.view import View
-    from topology import topics
+    from streams.view_store.view import View, checks_of
 
-    followed, set_aside = followed_log(settings), settings.view_set_aside
+    followed, aside = followed_log(settings), settings.view_set_aside
     limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-view-") as folder:
         directory = settings.state_dir / "view"
@@ -197,14 +195,8 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
         except StateLocked:
             directory = Path(folder)
         try:
-            with View(
-                log,
-                directory / "rows",
-                settings.prefix,
-                set_aside=set_aside,
-                transparency=followed,
-                macs=MacChecks.of(settings, topics.ALL),
-            ) as view:
+            path, prefix, macs = directory / "rows", settings.prefix, checks_of(settings)
+            with View(log, path, prefix, set_aside=aside, transparency=followed, macs=macs) as view:
                 view.catch_up(CATCH_UP_S)
                 yield view
         finally:

@@ -19,6 +19,7 @@ import orjson
 from schemas import Undecodable, decode
 from streams.engine.log import Log, Reader
 from streams.engine.mac_checks import MacChecks, Serials
+from streams.engine.mac_errors import PositionsRefused
 from streams.engine.processor import Timer
 from streams.engine.records import Record, TopicPartition
 from streams.engine.refusal_marks import RefusalMarks, accepted_records
@@ -32,7 +33,7 @@ from streams.engine.rows import Bytes
 from streams.engine.stall import StallCheck
 from streams.engine.store import Store
 from streams.engine.work import due_ms, timer_of
-from streams.errors import InternalUnreadable, PositionsRefused, StoreFailed
+from streams.errors import InternalUnreadable, StoreFailed
 from streams.log.reading import records
 from streams.telemetry.progress import reading
 from topology.core import ACCEPTED_GAPS, CHANGELOG, TIMERS

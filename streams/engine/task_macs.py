@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from schemas import encode
 from streams.engine.mac_checks import Judgement, MacChecks, Serials
+from streams.engine.mac_errors import MacKeyMissing, MacMissing
 from streams.engine.mac_signer import MacSigner
 from streams.engine.record_mac import split_mac_keys
 from streams.engine.records import Output, Record, TopicPartition
 from streams.engine.rows import Bytes, GetMany, row_of, store_key
-from streams.errors import MacKeyMissing, MacMissing
 from streams.settings.service import ServiceSettings
 from topology.core import CHANGELOG, TASK_OPENINGS
 from topology.declarations import ProcessorDeclaration, Topic

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from streams.engine.batch import BatchLimit
+from streams.engine.mac_errors import MacKeyMissing, MacMissing, PositionsRefused
 from streams.engine.metrics import TaskMeasurements
 from streams.engine.records import TopicPartition
 from streams.engine.runner import Seek, TaskRunner
@@ -22,9 +23,6 @@ from streams.errors import (
     CommitFailed,
     Fenced,
     HeadraceError,
-    MacKeyMissing,
-    MacMissing,
-    PositionsRefused,
     RestoreStalled,
     StoreFailed,
 )

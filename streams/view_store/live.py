@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streams.engine.log import Log
-from streams.engine.mac_checks import MacChecks
 from streams.engine.records import Record
 from streams.errors import HeadraceError, StoreFailed, ViewNotReady
 from streams.settings import Settings
@@ -27,11 +26,11 @@ from streams.view_store.end_offsets import EndOffsetPoller
 from streams.view_store.keeper import ViewThread
 from streams.view_store.offset_waiters import OffsetWaiters
 from streams.view_store.row_waiters import RowWaiters
+from streams.view_store.view import checks_of
 from streams.views.positions import Position, ViewBehind
 from streams.views.reads import ReadOnlyStore, SnapshotRows
 from streams.views.status import ViewStats, ViewStatus
 from streams.views.suspended import SuspendedQueries
-from topology import topics
 
 if TYPE_CHECKING:
     from streams.view_store.transparency import TransparencyLog
@@ -70,7 +69,7 @@ class LiveView:
             self._awaiting,
             settings.view_set_aside,
             transparency,
-            MacChecks.of(settings, topics.ALL),
+            checks_of(settings),
         )
         self._threads: list[threading.Thread] = []
         self._suspended = SuspendedQueries(time.monotonic)

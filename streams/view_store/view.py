@@ -21,6 +21,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.refusal_marks import accepted_records
 from streams.engine.store import Snapshot, Store
 from streams.errors import StoreFailed
+from streams.settings.service import ServiceSettings
 from streams.telemetry.progress import progress
 from streams.view_store.apply import apply_records, by_topic
 from streams.view_store.input_ends import InputEnds
@@ -30,6 +31,7 @@ from streams.views.changes import WriteBatch
 from streams.views.keys import key
 from streams.views.positions import Position, ViewBehind
 from streams.views.reads import StoredRows
+from topology import topics
 from topology.declarations import Topic
 
 if TYPE_CHECKING:
@@ -292,6 +294,11 @@ class View(StoredRows):
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
+
+
+def checks_of(settings: ServiceSettings) -> MacChecks | None:
+    """Return the checks of all records that a view reads; None without a key for MACs."""
+    return MacChecks.of(settings, topics.ALL)
 
 
 def _open(path: Path) -> Store:

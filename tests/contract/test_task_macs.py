@@ -9,18 +9,13 @@ import pytest
 from schemas import decode, encode
 from schemas.formats import iso_ms
 from streams.engine.accept_gap import accept_gap
+from streams.engine.mac_errors import MacKeyMissing, MacMissing, PositionsRefused
 from streams.engine.mac_signer import MacSigner
 from streams.engine.record_mac import HEADER, REDRIVE_TASK, first_serial, mac_header, parse_header
 from streams.engine.records import Output, Record, header
 from streams.engine.refused_rows import PROCESS
 from streams.engine.rows import store_key
-from streams.errors import (
-    MacKeyMissing,
-    MacMissing,
-    PositionsRefused,
-    SettingsError,
-    UsageError,
-)
+from streams.errors import SettingsError, UsageError
 from streams.ops.sign_topics import SignedTask, _TaskSigning, sign_topics
 from tests.contract.test_task import HOUR_MS, OpenTask, seen, send
 from tests.contract.test_task_timers import fact_kinds
