@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from bench.cluster import Bench, bench, broker, percentile, worker
 from bench.gateway import Client, gateway_url
-from bench.lineage_queries import batches
+from bench.lineage_queries import SESSIONS, batches
 from bench.results import ROOT, Recorder, parse, record_runs
 from streams.engine.headers import constant_headers, output_headers
 from streams.engine.records import LogRecord, Output
@@ -148,17 +148,22 @@ def http_s(env: Bench, sample: int) -> tuple[float, int]:
     The pages of packets are read in full; of the facts of transfers and evaluations `sample` are.
     """
     with worker(env, "streams.cli gateway --listen 127.0.0.1:0", "gateway"):
-        client = Client(gateway_url(env, 600))
+        client = Client(gateway_url(env))
+        wait_view(client)
         began, pages, paths = time.perf_counter(), 0, list[str]()
-        cursor: str | None = ""
-        while cursor is not None:
-            page = json.loads(client.ask("GET", f"/v1/apc/packets?limit={PAGE}{cursor}"))
-            for item in page["items"]:
-                trace = item["packet"]["trace"] if "packet" in item else item
-                session, packet = trace["session_id"], item["packet_id"]
-                paths.append(f"/v1/apc/sessions/{session}/packets/{packet}/events")
-            cursor = None if page["next"] is None else f"&cursor={page['next']}"
-            pages += 1
+        for number in range(SESSIONS):
+            session = f"session-{number:03d}"
+            cursor: str | None = ""
+            while cursor is not None:
+                query = f"session_id={session}&include_events=false&limit={PAGE}{cursor}"
+                page = json.loads(client.ask("GET", f"/v1/apc/packets?{query}"))
+                paths += [
+                    f"/v1/apc/sessions/{session}/packets/{each['packet_id']}/events"
+                    for each in page["packets"]
+                    if each["packet_type"] in ("TRANSFER", "EVAL")
+                ]
+                cursor = None if page["next"] is None else f"&cursor={page['next']}"
+                pages += 1
         paged_s, step = time.perf_counter() - began, max(1, len(paths) // sample)
         asked = paths[::step][:sample]
         began = time.perf_counter()
@@ -166,6 +171,20 @@ def http_s(env: Bench, sample: int) -> tuple[float, int]:
             client.ask("GET", path)
         each_s = (time.perf_counter() - began) / len(asked)
     return paged_s + each_s * len(paths), pages + len(paths)
+
+
+def wait_view(client: Client, limit_s: float = 600) -> None:
+    """Wait until the view of a gateway has all facts."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        try:
+            client.ask("GET", "/readyz")
+            client.ask("GET", "/v1/apc/packets?limit=1&fresh=true")
+            return
+        except RuntimeError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def log_bytes(state_dir: Path, topic: str) -> int:
