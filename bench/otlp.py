@@ -136,8 +136,9 @@ def at_once(runs: Recorder, backend: Sink, exporter: Worker) -> None:
     """Measure from the first spans that came to the last."""
     while not (first := backend.take()[0]):
         time.sleep(0.05)
-    began, cpu, count, last_cpu, last = time.monotonic(), exporter.cpu_s(), 0, 0.0, 0.0
-    while not last or time.monotonic() - last < 3:
+    began, cpu, count = time.monotonic(), exporter.cpu_s(), 0
+    last, last_cpu = began, cpu
+    while time.monotonic() - last < 3:
         time.sleep(0.2)
         spans = backend.take()[0]
         if spans:
@@ -145,8 +146,8 @@ def at_once(runs: Recorder, backend: Sink, exporter: Worker) -> None:
     runs.add(
         "exporter, all at once",
         spans=first + count,
-        spans_per_s=count / (last - began),
-        spans_per_cpu_s=count / (last_cpu - cpu),
+        spans_per_s=count / max(last - began, 0.2),
+        spans_per_cpu_s=count / max(last_cpu - cpu, 0.01),
         peak_mb=exporter.memory_mb("VmHWM"),
     )
 

@@ -46,8 +46,8 @@ def _plain(rnd: random.Random, number: int) -> list[KeyValue]:
 
 
 def _llm(rnd: random.Random, number: int) -> list[KeyValue]:
-    words = [f"word{rnd.randrange(5000)}" for _ in range(90)]
-    prompt, answer = " ".join(words[:55]), " ".join(words[55:])
+    words = [f"word{rnd.randrange(5000)}" for _ in range(80)]
+    prompt, answer = " ".join(words[:50]), " ".join(words[50:])
     return [
         attribute("openinference.span.kind", "LLM"),
         attribute("llm.model_name", "example-1"),
