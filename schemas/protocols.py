@@ -25,6 +25,7 @@ CORE_RECORDS = (
     "headrace.push.PushSubscription",
     "headrace.push.PushDelivery",
     "headrace.core.TaskOpening",
+    "headrace.core.AuditRepair",
 )
 """The records that topics and tables hold and that belong to no protocol."""
 

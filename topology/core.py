@@ -71,6 +71,13 @@ AUDIT_REDRIVES = Topic(
     meaning="dead letters that were redriven, each at most once, and who ordered it",
     max_bytes=INPUT_BYTES,
 )
+AUDIT_REPAIRS = Topic(
+    "audit.repairs",
+    TopicKind.AUDIT,
+    "headrace.core.AuditRepair",
+    key="position of the refused record",
+    meaning="rows that operators have written in the place of refused ones",
+)
 AUDIT_CHECKPOINTS = Topic(
     "audit.checkpoints",
     TopicKind.AUDIT,
@@ -142,7 +149,14 @@ TASK_OPENINGS = Table(
     key="opening",
     meaning="one row, with a key for MACs: how often the task was opened",
 )
-TOPICS: tuple[Topic, ...] = (LINEAGE_EDGES, CHANGELOG, AUDIT_REDRIVES, AUDIT_CHECKPOINTS, *PUSH)
+TOPICS: tuple[Topic, ...] = (
+    LINEAGE_EDGES,
+    CHANGELOG,
+    AUDIT_REDRIVES,
+    AUDIT_CHECKPOINTS,
+    AUDIT_REPAIRS,
+    *PUSH,
+)
 """Those that no protocol lists; `rtes.raw` is in the list of SAOP, which decides its records."""
 TRANSPARENCY: tuple[Topic, ...] = (AUDIT_ENTRIES, AUDIT_TREE_HEADS)
 """Those of a transparency log: they exist only where one is kept, and have one partition each."""

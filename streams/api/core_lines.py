@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.api.lines import Line, LineOf, Sign, count_of, one_line, parts, short
-from topology.core import AUDIT_CHECKPOINTS, AUDIT_REDRIVES, LINEAGE_EDGES
+from topology.core import AUDIT_CHECKPOINTS, AUDIT_REDRIVES, AUDIT_REPAIRS, LINEAGE_EDGES
 
 Json = Mapping[str, Any]
 
@@ -36,6 +36,15 @@ def _redrive(value: Json) -> Line:
     )
 
 
+def _repair(value: Json) -> Line:
+    return Line(
+        who=value["topic"],
+        what=value["key"],
+        text=f"{value['action']} in the place of {value['refused']}",
+        reason=one_line(value["reason"]),
+    )
+
+
 def _checkpoint(value: Json) -> Line:
     return Line(
         who=f"{value['topic']}/{value['partition']}",
@@ -48,6 +57,7 @@ def _checkpoint(value: Json) -> Line:
 CORE_LINES: Mapping[str, LineOf] = {
     LINEAGE_EDGES.name: _edge,
     AUDIT_REDRIVES.name: _redrive,
+    AUDIT_REPAIRS.name: _repair,
     AUDIT_CHECKPOINTS.name: _checkpoint,
 }
 

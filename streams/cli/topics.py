@@ -218,6 +218,40 @@ def sign(as_json: bool) -> None:
     )
 
 
+@command.command("repair")
+@click.argument("topic", shell_complete=completing.topic)
+@click.argument("key")
+@click.option("--absent", is_flag=True, help="Remove the row, instead of deriving it from facts.")
+@click.option("--reason", metavar="TEXT", help="Why, for `audit.repairs`.")
+@click.option("--operator", metavar="NAME", help="The operator; default: the user's name.")
+@click.option("--dry-run", is_flag=True, help="Only derive the row; write nothing.")
+def repair(
+    topic: str, key: str, absent: bool, reason: str | None, operator: str | None, dry_run: bool
+) -> None:
+    """Write the row of a table that a refused record has taken the place of.
+
+    The row is what the facts make, in tables whose rows follow from facts alone; for others, and
+    with facts that are gone, the command exits with 1 (not_derivable), and --absent removes the
+    row.  TOPIC is a table topic, or the name of an internal table.  Prints one JSON object for each
+    repaired row.  Then send the dead letters again: `headrace dlq redrive --code row_refused`.
+
+    \b
+    Example:
+      headrace topics repair apc.packet-states sess-01/7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730
+    """
+    from streams.cli.dlq_redrive_rows import user_name
+    from streams.ops.repair_row import repair_row
+
+    settings = Settings.load()
+    by = operator or user_name()
+    with common.connect(settings) as log:
+        repairs = repair_row(
+            log, settings, topic, key, absent=absent, reason=reason, by=by, dry_run=dry_run
+        )
+    for one in repairs:
+        common.echo(common.json_line(one._asdict()))
+
+
 def _row(planned: PlannedTopic) -> dict[str, Any]:
     return {
         "name": planned.name,

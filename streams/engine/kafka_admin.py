@@ -32,6 +32,22 @@ class Acl(NamedTuple):
     operation: Operation
 
 
+class WriteGrant(NamedTuple):
+    """A principal that may write topics, or use transactional ids.
+
+    is_prefix: whether `name` is the start of names; a name `*` stands for all.
+    """
+
+    principal: str
+    resource: Resource
+    is_prefix: bool
+    name: str
+
+    def covers(self, name: str) -> bool:
+        """Return whether it holds for this name."""
+        return self.name in ("*", name) or (self.is_prefix and name.startswith(self.name))
+
+
 class KafkaAdmin:
     """A wrapper of the Kafka client's admin API.
 
@@ -60,6 +76,27 @@ class KafkaAdmin:
 
     def acls(self, acls: Iterable[Acl]) -> set[Acl]:
         """Return those of these ACLs that exist."""
+        existing = self._existing_bindings()
+        return {acl for acl in acls if self._binding(acl) in existing}
+
+    def write_grants(self) -> list[WriteGrant]:
+        """Return who may write which topics, or with which transactional ids, by any ACL."""
+        library = self._library
+        resources = {library.ResourceType[name]: resource for resource, name in _RESOURCES.items()}
+        return [
+            WriteGrant(
+                each.principal,
+                resources[each.restype],
+                each.resource_pattern_type is library.ResourcePatternType.PREFIXED,
+                each.name,
+            )
+            for each in self._existing_bindings()
+            if each.restype in resources
+            and each.permission_type is library.AclPermissionType.ALLOW
+            and each.operation in (library.AclOperation.WRITE, library.AclOperation.ALL)
+        ]
+
+    def _existing_bindings(self) -> set[Any]:
         library = self._library
         every = library.AclBindingFilter(
             library.ResourceType.ANY,
@@ -70,8 +107,7 @@ class KafkaAdmin:
             library.AclOperation.ANY,
             library.AclPermissionType.ANY,
         )
-        existing = self._ask(lambda: set(self._admin.describe_acls(every).result(_TIMEOUT_S)))
-        return {acl for acl in acls if self._binding(acl) in existing}
+        return self._ask(lambda: set(self._admin.describe_acls(every).result(_TIMEOUT_S)))
 
     def add_acls(self, acls: Iterable[Acl]) -> None:
         """Create these ACLs; existing ones stay."""

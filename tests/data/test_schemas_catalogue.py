@@ -150,6 +150,7 @@ PINNED = {
     1_000_000_128: ("headrace.saop.SaopControl", 1, "d893bf7669a54854"),
     1_000_000_129: ("headrace.saop.SaopControlLogged", 1, "e671ee466f74f41f"),
     1_000_000_130: ("headrace.saop.SaopControlRow", 1, "346bdfcd94d687f8"),
+    1_000_000_131: ("headrace.core.AuditRepair", 1, "cc186e9ea4e28071"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -9,13 +9,14 @@ from contextlib import closing
 from streams.engine.certificates import check_trust
 from streams.engine.kafka import KafkaLog
 from streams.engine.log import Log
-from streams.errors import AccessDenied, HeadraceError, SettingsError, TlsFailed
+from streams.errors import AccessDenied, HeadraceError, NoAuthorizer, SettingsError, TlsFailed
 from streams.log.connecting import connect
 from streams.ops.broker import status
 from streams.ops.doctor import api_versions
 from streams.ops.doctor.findings import Check, fail, failed, ok, warn
 from streams.ops.doctor.macs import check_macs
 from streams.ops.doctor.transparency import check_log
+from streams.ops.doctor.writers import check_writers
 from streams.ops.topics import TopicStatus, config_of, plan
 from streams.settings import Settings
 from streams.settings.addresses import Address
@@ -87,6 +88,13 @@ def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Check]:
     if not differ and not missing:
         yield ok("topics", f"all {len(planned)} are there, with their partitions")
     yield _check_configs(log, settings)
+    try:
+        yield from check_writers(log.admin().write_grants(), settings.prefix)
+    except NoAuthorizer:
+        yield ok("acls", "Kafka keeps none: whoever reaches the brokers may write facts and tables")
+    except AccessDenied:
+        advice = "Ask as a principal that may describe the cluster."
+        yield warn("acls", "not known: this user may not see them", advice)
 
 
 def check_records(log: Log, prefix: str) -> Iterator[Check]:
