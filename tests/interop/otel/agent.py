@@ -18,8 +18,8 @@ def get_weather(city: str) -> str:
 
 def weather_agent(question: str) -> str:
     model.invoke(question)
-    found = get_weather.invoke({"city": "Tallinn"})
-    return str(model.invoke(found).content)
+    weather = get_weather.invoke({"city": "Tallinn"})
+    return str(model.invoke(weather).content)
 
 
 def run() -> None:

@@ -68,6 +68,6 @@ def test_a_delivery_is_the_parent_of_what_is_sent_under_it(
 ) -> None:
     header = None if traceparent is None else traceparent.encode()
     context = delivery_traceparent(header, "p.apc.inbox", "id-1", POSITION)
-    own = span_id("p.apc.inbox", "id-1")
-    assert context.decode() == f"00-{expected.replace('ID', own)}"
-    assert context_of(context, "another").parent_id == own
+    delivery_id = span_id("p.apc.inbox", "id-1")
+    assert context.decode() == f"00-{expected.replace('ID', delivery_id)}"
+    assert context_of(context, "another").parent_id == delivery_id

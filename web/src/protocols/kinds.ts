@@ -19,6 +19,8 @@ const HIDDEN_TOPICS = [
   "asap.links",
   "headrace.changelog",
   "otel.spans",
+  "push.deliveries",
+  "push.subscriptions",
   "rtes.raw",
   "saop.task-signals",
   "sap.learning-signals",

@@ -29,11 +29,11 @@ def post(path: str, body: Any, **headers: str) -> Json:
 
 def test_spans_of_a_line_get_their_verdicts_and_are_events() -> None:
     request = request_of({"attributes": TOOL}, {"span_id": bytes(8)})
-    answered, asked = ask(
+    posted, trace = ask(
         post("/v1/traces", json.loads(json_of(request))),
         {"query": f"GET /v1/otel/traces/{TRACE_ID}"},
     )
-    answer, *records = answered
+    answer, *records = posted
     refusal = "1 of 2 spans refused: #1 span_id_invalid"
     assert (answer["status"], answer["body"]) == (
         200,
@@ -43,7 +43,7 @@ def test_spans_of_a_line_get_their_verdicts_and_are_events() -> None:
     assert verdicts == ["span_recorded", "span_id_invalid"]
     events = [each["value"] for each in records if each["topic"] == "rtes.events"]
     assert [(each["session_id"], each["origin"]) for each in events] == [("sess-1", "otel")] * 2
-    (item,) = asked[0]["body"]["items"]
+    (item,) = trace[0]["body"]["items"]
     assert (item["type"], item["session_id"]) == ("tool", "sess-1")
 
 
