@@ -160,7 +160,7 @@ def test_a_forged_position_moves_nothing(twin: Twin, task: OpenTask) -> None:
 
 def test_without_its_own_position_a_task_stays_closed(twin: Twin, task: OpenTask) -> None:
     work(twin, task, "a")
-    twin.truncate(twin.tp(CHANGELOG), twin.high_watermark(twin.tp(CHANGELOG)))
+    twin.recreate(CHANGELOG)
     row = encode(TASK_OPENINGS.record, {"number": 9})
     append(twin, CHANGELOG, store_key(TASK_OPENINGS.name, "opening"), row)
     with pytest.raises(PositionsRefused) as raised:
