@@ -38,7 +38,7 @@ def test_it_has_the_size_and_the_kinds_that_it_should_have() -> None:
     kinds = Counter(sent.packet["packet_type"] for sent in story.packets)
     assert kinds.keys() == {
         "TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "SIGNAL", "HEARTBEAT", "EVAL", "TRANSFER",
-        "ARBITRATION", "DECISION", "RETRACTION", "ACK", "NACK",
+        "ARBITRATION", "DECISION", "RETRACTION", "ACK", "NACK", "ERROR",
     }  # fmt: skip
     signals = {s.packet["payload"].get("signal") for s in story.packets}
     assert {"VETO", "RESUME", "STOP", "SYNC"} <= signals
