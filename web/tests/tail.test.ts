@@ -19,6 +19,7 @@ function record(sequence: number, payload: RtesRecord["payload"], session = "s")
     masked_arguments: 0,
     dropped_keys: 0,
     rewind_id: null,
+    control_id: null,
     cause: `rtes.raw/0/${sequence}`,
   };
 }

@@ -551,6 +551,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/saop/sessions/{session_id}/tasks/{task_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause a task: its transitions and turns are refused until it is resumed */
+        post: operations["pause_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saop/sessions/{session_id}/tasks/{task_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume a task that is paused */
+        post: operations["resume_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/saop/sessions/{session_id}/rewind": {
         parameters: {
             query?: never;
@@ -6382,6 +6416,22 @@ export interface components {
             agent_id: string;
             packet_id: string;
         };
+        /** SessionLimits */
+        "headrace.apc.SessionLimits": {
+            packets: (number | ("NaN" | "Infinity" | "-Infinity")) | null;
+            generations: (number | ("NaN" | "Infinity" | "-Infinity")) | null;
+            seconds: (number | ("NaN" | "Infinity" | "-Infinity")) | null;
+            tokens: (number | ("NaN" | "Infinity" | "-Infinity")) | null;
+            cost_usd: (number | ("NaN" | "Infinity" | "-Infinity")) | null;
+            packet_id: string;
+        };
+        /** SessionUse */
+        "headrace.apc.SessionUse": {
+            packets: number;
+            generations: number;
+            tokens: number;
+            cost_usd: string;
+        };
         /** ApcCoordination */
         "headrace.apc.ApcCoordination": {
             session_id: string;
@@ -6397,6 +6447,10 @@ export interface components {
             eval_seen: boolean;
             generation_opened: boolean;
             awaiting_packet_id: string | null;
+            halted_by: string | null;
+            limits: components["schemas"]["headrace.apc.SessionLimits"] | null;
+            used: components["schemas"]["headrace.apc.SessionUse"] | null;
+            opened_at: string | null;
             /** Format: date-time */
             updated_at: string;
             version: number;
@@ -6509,6 +6563,26 @@ export interface components {
             first_sequence: number | null;
             last_sequence: number | null;
             requested_by: string;
+            /** Format: date-time */
+            at: string;
+            cause: string;
+        };
+        /** SaopControlLogged */
+        "headrace.saop.SaopControlLogged": {
+            control_id: string;
+            session_id: string;
+            task_id: string;
+            /** @enum {string} */
+            action: "pause" | "resume";
+            /** @enum {string} */
+            verdict: "accepted" | "duplicate" | "rejected";
+            rule: string;
+            fault: ("sender" | "service" | "infrastructure") | null;
+            from_state: string | null;
+            to_state: string | null;
+            sequence: number | null;
+            requested_by: string;
+            reason: string | null;
             /** Format: date-time */
             at: string;
             cause: string;
@@ -7336,13 +7410,14 @@ export interface components {
             /** Format: date-time */
             recorded_at: string;
             /** @enum {string} */
-            rule: "recorded" | "edge" | "open_profile" | "other_protocol" | "rewind";
+            rule: "recorded" | "edge" | "open_profile" | "other_protocol" | "rewind" | "paused" | "resumed";
             task_id: string | null;
             profile: string | null;
             flags: ("unpaired" | "out_of_order" | "tool_mismatch" | "unknown_states" | "discontinuity" | "escalated")[];
             masked_arguments: number;
             dropped_keys: number;
             rewind_id: string | null;
+            control_id: string | null;
             cause: string;
         };
         /** RtesRejection */
@@ -7448,6 +7523,7 @@ export interface components {
             failures: number | null;
             first_sequence: number | null;
             last_sequence: number | null;
+            enforced: boolean;
             thresholds: {
                 [key: string]: number | ("NaN" | "Infinity" | "-Infinity");
             };
@@ -7460,6 +7536,15 @@ export interface components {
             git_hash: string;
             sequence: number;
             to_state: string;
+            /** Format: date-time */
+            at: string;
+        };
+        /** TaskPause */
+        "headrace.saop.TaskPause": {
+            /** @enum {string} */
+            by: "failures" | "operator";
+            control_id: string | null;
+            sequence: number;
             /** Format: date-time */
             at: string;
         };
@@ -7485,6 +7570,7 @@ export interface components {
             /** Format: date-time */
             last_at: string;
             rewind_id: string | null;
+            pause: components["schemas"]["headrace.saop.TaskPause"] | null;
         };
         /** Metadata */
         "headrace.summit.Metadata": {
@@ -9922,6 +10008,12 @@ export interface components {
         } | {
             task_id?: null;
             git_hash: string;
+        };
+        ControlOrder: {
+            /** Control Id */
+            control_id?: string;
+            /** Reason */
+            reason?: string | null;
         };
         /** Metrics */
         Metrics: {
@@ -13340,6 +13432,250 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description W3C trace context, which the records carry on. */
+                traceparent?: string;
+            };
+            path: {
+                /** @example sess-01 */
+                session_id: string;
+                /** @example task-a */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ControlOrder"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["headrace.saop.SaopControlLogged"];
+                };
+            };
+            /** @description Bad Request. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description W3C trace context, which the records carry on. */
+                traceparent?: string;
+            };
+            path: {
+                /** @example sess-01 */
+                session_id: string;
+                /** @example task-a */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ControlOrder"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["headrace.saop.SaopControlLogged"];
+                };
+            };
+            /** @description Bad Request. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
             /** @description Unprocessable Content. */
             422: {
@@ -19241,7 +19577,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of this input topic. */
-                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "otel.spans" | "rtes.raw" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies" | "summit.tree";
+                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "otel.spans" | "rtes.raw" | "saop.controls" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies" | "summit.tree";
                 /**
                  * @description With this code.
                  * @example decide_failed

@@ -54,9 +54,7 @@ export default function RecordPage({ topic, partition, offset }: Props) {
               <dt>size</dt>
               <dd>{data.size.toLocaleString("en")} bytes</dd>
             </dl>
-            <h2>What came of it</h2>
-            <EffectsOf path={path} />
-            <ProofOfFact topic={topic} position={position} />
+            <Consequences path={path} position={position} />
             <h2>Value</h2>
             <Json value={data.value} href={`/v1/records/${position}`} />
             <h2>Headers</h2>
@@ -68,11 +66,21 @@ export default function RecordPage({ topic, partition, offset }: Props) {
   );
 }
 
-/** What proves a record, if its topic has facts: of others nothing is to be proven. */
-function ProofOfFact({ topic, position }: { topic: string; position: string }) {
+/** The kinds of topics whose records are decided. */
+const DECIDED = ["command", "collector"];
+
+/** What came of a record that is decided, or what proves one that is a fact. */
+function Consequences({ path, position }: { path: Props; position: string }) {
   const log = useApi("/v1/log", (signal) => api.GET("/v1/log", { signal }), false);
-  const kind = log.data?.topics.find(({ name }) => name === topic)?.kind;
-  return kind === "fact" ? <ProofBadges position={position} key={position} /> : null;
+  const kind = log.data?.topics.find(({ name }) => name === path.topic)?.kind;
+  if (kind === "fact") return <ProofBadges position={position} key={position} />;
+  if (kind === undefined || !DECIDED.includes(kind)) return null;
+  return (
+    <>
+      <h2>What came of it</h2>
+      <EffectsOf path={path} />
+    </>
+  );
 }
 
 interface EffectsProps {

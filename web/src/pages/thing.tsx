@@ -55,7 +55,7 @@ export default function ThingPage({ node }: { node: string }) {
       title={shown.data?.title ?? node}
       asOf={thing.data && asOf}
       stale={isStale(thing)}
-      beside={shown.data && <State value={shown.data.state} />}
+      beside={shown.data?.state && <State value={shown.data.state} />}
       source={{
         path: path + search,
         command: writeCommand("headrace show", WORDS, { ...query, node }),

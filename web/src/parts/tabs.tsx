@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useUrl } from "../state/url";
 
 export interface Tab {
@@ -15,10 +16,20 @@ interface Props {
   clear?: (name: string) => Record<string, undefined>;
 }
 
+/** Scroll a list of tabs that is wider than the page to the chosen one. */
+function showSelected(list: HTMLElement): void {
+  const tab = list.querySelector<HTMLElement>("[aria-selected=true]");
+  if (tab) list.scrollLeft = tab.offsetLeft + tab.offsetWidth / 2 - list.clientWidth / 2;
+}
+
 /** Tabs; the chosen one stands in the address. */
 export function Tabs({ label, tabs, clear }: Props) {
   const { query, change } = useUrl();
   const current = tabs.find((each) => each.name === query["tab"]) ?? tabs[0];
+  const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (list.current) showSelected(list.current);
+  }, [current?.name]);
   if (!current) return null;
   const select = (name: string): void =>
     change({ ...clear?.(name), tab: name === tabs[0]?.name ? undefined : name }, false);
@@ -32,7 +43,7 @@ export function Tabs({ label, tabs, clear }: Props) {
   };
   return (
     <>
-      <div class="tabs" role="tablist" aria-label={label}>
+      <div class="tabs" role="tablist" aria-label={label} ref={list}>
         {tabs.map((tab) => (
           <button
             type="button"

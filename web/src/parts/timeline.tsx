@@ -24,7 +24,14 @@ export function Timeline({ thing, asOf }: { thing: Thing; asOf: string | undefin
   const steps = only ? thing.steps.filter(matches) : thing.steps;
   const gaps = listGaps(steps.map((each) => Date.parse(each.at)));
   const longest = Math.max(...gaps.filter((each) => !gapHeight(each).isFolded));
-  if (thing.steps.length === 0) return <Empty>Nothing has happened to it yet.</Empty>;
+  if (thing.steps.length === 0) {
+    return (
+      <>
+        <Empty>A thing of this kind has no steps of its own.</Empty>
+        <Children thing={thing} asOf={asOf} />
+      </>
+    );
+  }
   return (
     <>
       <search class="filters">
@@ -90,14 +97,14 @@ function TimelineStep({ step, gap, longest, faint }: StepProps) {
         <Time at={step.at} />
         <span class="dot" data-dot={step.verdict ?? "none"} aria-hidden="true" />
         <div>
-          <strong>
-            <Text value={step.event ?? "–"} code />
-          </strong>{" "}
-          {step.from !== step.to && (
+          {step.event && (
             <>
-              <State value={step.from} /> →{" "}
+              <strong>
+                <Text value={step.event} code />
+              </strong>{" "}
             </>
           )}
+          {step.from !== step.to && <>{step.from && <State value={step.from} />} → </>}
           <State value={step.to} /> <Verdict verdict={step.verdict} rule={step.rule} />
           {step.message && (
             <div class="reason">

@@ -78,6 +78,9 @@ const STATES = [
   "RETRACTED",
 ] as const;
 
+/** What the list asks for: no histories, but who sent each packet. */
+const SHOWN = { include_events: "false", verdicts: "true" };
+
 const packets: ListSpec<Packet> = {
   tab: "packets",
   label: "Packets",
@@ -87,7 +90,7 @@ const packets: ListSpec<Packet> = {
   load: async (query, signal) => {
     const answer = await api.GET("/v1/apc/packets", {
       params: {
-        query: queryOf<"/v1/apc/packets">({ limit: "100", ...query, include_events: "false" }),
+        query: queryOf<"/v1/apc/packets">({ limit: "100", ...query, ...SHOWN }),
       },
       ...(signal && { signal }),
     });

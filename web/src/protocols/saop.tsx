@@ -31,15 +31,16 @@ const sessions = defineItems("/v1/saop/sessions", {
   rowKey: (row) => row.session_id,
   filters: [SESSION, ...WINDOW],
   columns: [
-    nodeColumn("session", (row) => ({
-      node: `saop:session:${row.session_id}`,
-      label: row.session_id,
-    })),
+    nodeColumn(
+      "session",
+      (row) => ({ node: `saop:session:${row.session_id}`, label: row.session_id }),
+      true,
+    ),
     column("tail", (row) => <a href={address(["live"], { session_id: row.session_id })}>live</a>),
     countColumn("events", (row) => sum(row.events_by_type)),
     countColumn("refused", (row) => row.rejected),
     countColumn("duplicate", (row) => row.duplicates),
-    textColumn("tasks", (row) => writeCounts(row.tasks_by_state), true),
+    textColumn("tasks", (row) => writeCounts(row.tasks_by_state)),
     textColumn("current task", (row) => row.current_task),
     timeColumn("last", (row) => row.last_recorded_at),
   ],

@@ -30,14 +30,18 @@ const runs = defineItems("/v1/summit/runs", {
   ],
   columns: [
     timeColumn("created", (row) => row.createdAt),
-    nodeColumn("run", (row) => ({ node: `summit:run:${nodePart(row.runId)}`, label: row.runId })),
+    nodeColumn(
+      "run",
+      (row) => ({ node: `summit:run:${nodePart(row.runId)}`, label: row.runId }),
+      true,
+    ),
     stateColumn("state", (row) => row.status),
     textColumn("agent", (row) => row.agentId),
     textColumn("tool", (row) => row.toolName),
     textColumn("verification", (row) => row.verificationStatus),
     countColumn("tokens", (row) => row.metrics.tokens),
     { label: "cost", number: true, cell: (row) => writeDollars(row.metrics.cost_usd) },
-    textColumn("message", (row) => row.message, true),
+    textColumn("message", (row) => row.message),
     timeColumn("due", (row) => row.dueAt),
   ],
 });
@@ -51,15 +55,19 @@ const agents = defineItems("/v1/summit/agents", {
     { name: "capability", label: "capability" },
   ],
   columns: [
-    nodeColumn("agent", (row) => ({
-      node: `summit:manifest:${nodePart(row.agentId)}/${nodePart(row.version)}`,
-      label: row.agentId,
-    })),
+    nodeColumn(
+      "agent",
+      (row) => ({
+        node: `summit:manifest:${nodePart(row.agentId)}/${nodePart(row.version)}`,
+        label: row.agentId,
+      }),
+      true,
+    ),
     textColumn("version", (row) => row.version),
     stateColumn("state", (row) => row.state),
     textColumn("role", (row) => row.manifest.spec.role),
     textColumn("capabilities", (row) => row.manifest.spec.capabilities.join(", ")),
-    textColumn("tools", (row) => row.manifest.spec.tools.map((each) => each.name).join(", "), true),
+    textColumn("tools", (row) => row.manifest.spec.tools.map((each) => each.name).join(", ")),
     positionColumn("manifest", (row) => row.position),
     timeColumn("registered", (row) => row.at),
   ],
