@@ -79,6 +79,7 @@ from schemas.summit.rows import (
     SummitTreeTotals,
     ToolResult,
 )
+from schemas.summit.rpc_replies import address_reply, as_reply, is_rpc_reply, rpc_problems
 
 if TYPE_CHECKING:
     from schemas.summit.manifest_schema import Schema
@@ -134,6 +135,8 @@ __all__ = [
     "ToolResult",
     "UnparsableJson",
     "Verification",
+    "address_reply",
+    "as_reply",
     "broken_budget",
     "call_hash",
     "call_result",
@@ -144,6 +147,7 @@ __all__ = [
     "effective_metrics",
     "effective_status",
     "has_budget",
+    "is_rpc_reply",
     "json_hash",
     "judge_call",
     "judge_manifest",
@@ -159,6 +163,7 @@ __all__ = [
     "reply_hash",
     "request_id",
     "row_verification",
+    "rpc_problems",
     "rule_message",
     "rules",
     "run_error",

@@ -167,6 +167,7 @@ class ProduceOptions(NamedTuple):
     which headers repeat.  too_large: the rule of an envelope above the protocol's limit, if the
     status is 413.  render_record: how a produced record is shown; its position by default.
     max_values: in one request.  others: media types besides JSON, for one envelope.
+    key: the query parameter that names the record key of values that do not say it themselves.
     """
 
     empty: Problem | None = None
@@ -175,6 +176,7 @@ class ProduceOptions(NamedTuple):
     render_record: Callable[[Record], Any] = position
     max_values: int = MAX_VALUES
     others: tuple[str, ...] = ()
+    key: str | None = None
 
 
 class Produce(NamedTuple):

@@ -59,13 +59,20 @@ Examples:
     metavar="SESSION",
     help="Send each line of text as it is read, as sandbox output of this session.",
 )
-def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | None) -> None:
+@click.option(
+    "--key",
+    metavar="KEY",
+    help="The record key, for values that do not say it: the run of JSON-RPC responses.",
+)
+def command(
+    topic: str, file: BinaryIO, rate: float | None, session_id: str | None, key: str | None
+) -> None:
     settings = Settings.load()
     if session_id is not None:
         _send_pulses(topic, file, session_id, rate, settings)
         return
     content = file.read()
-    outputs = encode_values(topic, content, settings)
+    outputs = encode_values(topic, content, settings, key)
     with common.connect(settings) as log:
         for position in count_items(produce(log, outputs, rate), "send", len(outputs)):
             common.echo(position)
@@ -143,9 +150,12 @@ def output_lines(
         yield to_output(edge, value, now, settings, blocks)
 
 
-def encode_values(topic: str, text: bytes, settings: Settings) -> list[Output]:
+def encode_values(
+    topic: str, text: bytes, settings: Settings, key: str | None = None
+) -> list[Output]:
     """Encode the values of a text.
 
+    key: of values that do not say it themselves.
     Raises InvalidInput with all problems; paths begin with the number of the value.
     """
     from streams.ingress.edges import ingress_topic_of
@@ -154,7 +164,7 @@ def encode_values(topic: str, text: bytes, settings: Settings) -> list[Output]:
     from streams.processing.lines import Unparsed
 
     edge = ingress_topic_of(topic)
-    values = _parse_values(edge.kind, text)
+    values = _address(edge, _parse_values(edge.kind, text), key)
     blocks = Blocks()
     outputs: list[Output] = []
     problems: list[Problem] = []
@@ -169,6 +179,18 @@ def encode_values(topic: str, text: bytes, settings: Settings) -> list[Output]:
     if problems:
         raise InvalidInput(problems, advice="Nothing was sent; correct the values and send again.")
     return outputs
+
+
+def _address(edge: IngressTopic, values: Sequence[Any], key: str | None) -> Sequence[Any]:
+    """Add the record key to values that do not say it.  Raises UsageError where all do."""
+    address = edge.kind.address
+    if key is None:
+        return values
+    if address is None:
+        raise UsageError(
+            f"the values of {edge.topic.name} say their key themselves", advice="Leave --key out."
+        )
+    return [address(value, key, None) for value in values]
 
 
 def _parse_values(kind: EnvelopeType, text: bytes) -> Sequence[Any]:

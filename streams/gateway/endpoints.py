@@ -233,7 +233,9 @@ async def _produce(
 
     def outputs() -> list[Output]:
         now = gateway.clock()
-        sendings.append(sending_of(produce, body, headers, now, gateway.settings, get_caller()))
+        caller, params = get_caller(), matched.params
+        settings = gateway.settings
+        sendings.append(sending_of(produce, body, headers, now, settings, caller, params))
         set_response_headers(sendings[0].headers)
         require_broker(
             gateway

@@ -168,8 +168,11 @@ class Scenario:
         elif line.get("as") == "service":
             output = self._encode_as_service(topic, line["value"], now)
         else:
+            edge = ingress_topic_of(topic.name)
             value = fill.fill_value(topic.name, line["value"], lambda: self._new_id(now))
-            output = to_output(ingress_topic_of(topic.name), value, now, self._settings)
+            if edge.kind.address is not None and isinstance(line.get("key"), str):
+                value = edge.kind.address(value, line["key"], None)
+            output = to_output(edge, value, now, self._settings)
         if "key" in line:
             output = output._replace(key=parse_key(line["key"]))
         return output._replace(headers=[*output.headers, *headers])

@@ -45,6 +45,8 @@ class EnvelopeType(NamedTuple):
     notes: returns what to say about a valid value as it was sent: that a member was dropped, or
     that the record will be rejected.  A note refuses nothing.
     join: returns the values of one request, each with what others of them say about it.
+    address: adds to a value what stands beside it: takes the record key that the request names, and
+    the principal, each None if there is none.
     """
 
     name: str
@@ -60,6 +62,7 @@ class EnvelopeType(NamedTuple):
     from_output: Callable[[str, str, int], Any] | None = None
     notes: Callable[[Any, ServiceSettings], list[Problem]] | None = None
     join: Callable[[Sequence[Any]], list[Any]] | None = None
+    address: Callable[[Any, str | None, str | None], Any] | None = None
 
     def unread(self, unparsed: Unparsed) -> Problem:
         """Return the problem of a text that cannot be parsed."""

@@ -113,7 +113,8 @@ class Routes:
     def _produce(
         self, action: Produce, matched: MatchedRoute, headers: Mapping[str, str], body: Any
     ) -> Response:
-        sending = sending_of(action, body, headers, self.clock(), self.settings)
+        now, params = self.clock(), matched.params
+        sending = sending_of(action, body, headers, now, self.settings, params=params)
         written = (self.append or self.log.append)(sending.outputs)
         response = accepted(written, action.terms, notes_of(action, sending, self.settings))
         if isinstance(action.wait, AwaitVerdicts):

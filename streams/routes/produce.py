@@ -22,6 +22,7 @@ from streams.processing.ingress import EnvelopeType, notes_on
 from streams.processing.key_blocks import Blocks
 from streams.processing.lines import Unparsed, read_values
 from streams.settings import Settings
+from streams.views.parse import QueryParams
 
 _TRACEPARENT_FORM = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
 
@@ -46,15 +47,18 @@ def sending_of(
     now_ms: int,
     settings: Settings,
     caller: Caller | None = None,
+    params: QueryParams | None = None,
 ) -> Sending:
     """Convert a request's body to records.
 
     body: JSON text, of one value, a list or one value on each line; or a value or a list.
     headers: of the request; the records carry its trace context.  caller: the token's owner.
+    params: the query parameters.
     Raises Refused (413, 422), Forbidden for senders that the caller may not act as, OutputTooLarge;
     if the response must carry correlation headers, Refused instead of these.
     """
-    values = [senders.fill_sender(action.topic, v, caller) for v in _values(action, body, headers)]
+    sent = _values(action, body, headers)
+    values = [_address(action, value, caller, params) for value in sent]
     shared = correlation.response_header(values) if action.terms.correlated else {}
     try:
         _check_count(action, values)
@@ -67,6 +71,16 @@ def sending_of(
             raise
         raise Refused(error_response(exc)._replace(headers=shared)) from exc
     return Sending(outputs, values, _is_single(body, values), shared)
+
+
+def _address(action: Produce, value: Any, caller: Caller | None, params: QueryParams | None) -> Any:
+    """Add to a value what the request says beside it: its sender, and its record key."""
+    address = ingress_topic_of(action.topic.name).kind.address
+    if address is None:
+        return senders.fill_sender(action.topic, value, caller)
+    name = action.terms.key
+    key = None if name is None or params is None else params.text(name)
+    return address(value, key, None if caller is None else caller.principal)
 
 
 def _encode_or_refuse(

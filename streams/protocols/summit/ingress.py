@@ -8,7 +8,7 @@ from typing import Any
 from schemas import Problem, summit
 from schemas.summit import rules
 from streams.access.sender import own_name, own_name_or_operator
-from streams.processing.ingress import EnvelopeType, IngressTopic, prepare_unchanged
+from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, prepare_unchanged
 from streams.protocols.summit.policy_values import caps_of
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.service import ServiceSettings
@@ -43,6 +43,17 @@ def _call_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
     return summit.check_call(value, caps_of(SummitSettings.of(settings)))
 
 
+def _prepare_reply(value: Any, now_ms: int) -> Prepared:
+    """Make a reply of a JSON-RPC response; leave one that is none for the rules to report."""
+    if not summit.is_rpc_reply(value) or summit.rpc_problems(value):
+        return Prepared(value)
+    return Prepared(summit.as_reply(value))
+
+
+def _reply_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
+    return summit.rpc_problems(value) if summit.is_rpc_reply(value) else summit.check_reply(value)
+
+
 MANIFEST = _envelope_type(
     "manifest",
     lambda value, _: summit.check_manifest(value),
@@ -50,8 +61,8 @@ MANIFEST = _envelope_type(
     summit.read_manifest,
 )
 CALL = _envelope_type("call", _call_problems)
-REPLY = _envelope_type(
-    "reply", lambda value, _: summit.check_reply(value), max_problems=MAX_REPLY_ERRORS
+REPLY = _envelope_type("reply", _reply_problems, max_problems=MAX_REPLY_ERRORS)._replace(
+    prepare=_prepare_reply, address=summit.address_reply
 )
 KINDS = (MANIFEST, CALL, REPLY)
 EDGES = (

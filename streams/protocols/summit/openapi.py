@@ -8,6 +8,7 @@ from __future__ import annotations
 from schemas.summit.words import METHODS
 from streams.access.callers import AccessRule, Role
 from streams.api.description import (
+    Body,
     DescribeParameter,
     Description,
     PathId,
@@ -97,6 +98,46 @@ def _examples() -> Json:
     }
 
 
+_REPLY = envelope("summit/reply", "summit/replies")
+
+
+def _sent_reply() -> Json:
+    """Return the schema of a reply, or of a JSON-RPC response that becomes one."""
+    response = {
+        "type": "object",
+        "properties": {
+            "jsonrpc": VERSION,
+            "id": ID_OR_NULL,
+            "result": {"type": "object"},
+            "error": {"type": "object"},
+            "runId": TEXT,
+            "agentId": TEXT,
+        },
+        "required": ["jsonrpc", "id"],
+        "oneOf": [{"required": ["result"]}, {"required": ["error"]}],
+        "additionalProperties": False,
+    }
+    return {
+        "SummitRpcReply": response,
+        "summit.sent-reply": {"anyOf": [ref("summit.reply"), ref("SummitRpcReply")]},
+    }
+
+
+def _reply_examples() -> Json:
+    """Return replies, and the response of the run of one of them."""
+    replies = _REPLY.examples()
+    names = ("status", "output", "metrics", "provenance")
+    reply = replies["result"]["value"]
+    response = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "runId": reply["runId"],
+        "agentId": reply["agentId"],
+        "result": {name: reply[name] for name in names if name in reply},
+    }
+    return {**replies, "json_rpc": {"value": response}}
+
+
 DESCRIPTION = Description(
     tags={"summit": "Summit v1: agents and their tools, calls, runs, verification."},
     ids={"agentId": PathId("word-stats"), "runId": PathId("run-7f2")},
@@ -104,7 +145,8 @@ DESCRIPTION = Description(
     bodies=(
         envelope("summit/manifest", "summit/manifests"),
         envelope("summit/call", "summit/calls"),
-        envelope("summit/reply", "summit/replies"),
+        _REPLY,
+        Body("summit/sent-reply", _sent_reply, _reply_examples, composed=True),
     ),
     paths=_paths,
     components=_components,

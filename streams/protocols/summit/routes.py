@@ -24,6 +24,7 @@ from streams.protocols.summit.queries import agents, runs, tree
 from streams.protocols.summit.queries.evidence import run_checks
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.service import ServiceSettings
+from streams.views.query_params import Parameter
 from topology.declarations import Topic
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
@@ -32,6 +33,9 @@ MAX_RECORDS = 500
 _MANIFESTS = "/v1/summit/manifests"
 _AGENT = "/v1/summit/agents/{agentId}"
 _RUN = "/v1/summit/runs/{runId}"
+_REPLY_RUN = Parameter(
+    "runId", "the run of JSON-RPC responses that have no runId", low=1, high=128, example="run-7f2"
+)
 
 
 def _max_wait_s(settings: ServiceSettings) -> int:
@@ -41,8 +45,9 @@ def _max_wait_s(settings: ServiceSettings) -> int:
 _VERDICTS = AwaitVerdicts("SummitVerdicts", _max_wait_s, runs.verdict)
 
 
-def _produce(topic: Topic, *others: str) -> Produce:
-    return Produce(topic, ProduceOptions(max_values=MAX_RECORDS, others=others), _VERDICTS)
+def _produce(topic: Topic, *others: str, key: str | None = None) -> Produce:
+    options = ProduceOptions(max_values=MAX_RECORDS, others=others, key=key)
+    return Produce(topic, options, _VERDICTS)
 
 
 def _query(query: Callable[..., Any], *, paged: bool = False) -> Query:
@@ -104,9 +109,10 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/summit/replies",
         "send_summit_replies",
-        _produce(SUMMIT_REPLIES),
+        _produce(SUMMIT_REPLIES, key=_REPLY_RUN.name),
         "say how runs go, as their agents, or judge them, as critics",
-        body="summit/reply",
+        (_REPLY_RUN,),
+        body="summit/sent-reply",
     ),
     Route(
         "GET",

@@ -201,6 +201,46 @@ def test_everybody_sends_as_themselves(
     assert guarded.principal(facts, position) == principal
 
 
+class TestJsonRpcReplies:
+    """The draft's response names neither run nor agent (Summit guide, 2.8)."""
+
+    AGENT = "deep-researcher"
+
+    def response(self, **members: str) -> dict[str, Any]:
+        reply = example("summit/replies/seed")
+        names = ("status", "output", "metrics", "provenance")
+        return {
+            "jsonrpc": "2.0",
+            "id": 1,
+            **members,
+            "result": {name: reply[name] for name in names},
+        }
+
+    def test_the_agent_is_the_principal_and_the_run_that_of_the_query(
+        self, guarded: Guarded
+    ) -> None:
+        token = guarded.token(self.AGENT, PRODUCER)
+        path = "/v1/summit/replies?runId=run-12345"
+        taken = guarded.ask("POST", path, token, json=self.response())
+        assert taken.status_code == 202, taken.text
+        (position,) = taken.json()["positions"]
+        assert guarded.principal("summit.events", position) == self.AGENT
+        keys = {record.key for record in guarded.bench.bench.records("summit.replies")}
+        assert b"run-12345" in keys
+
+    def test_another_agent_is_refused(self, guarded: Guarded) -> None:
+        token = guarded.token("mallory", PRODUCER)
+        body = self.response(runId="run-12345", agentId=self.AGENT)
+        refused = guarded.ask("POST", "/v1/summit/replies", token, json=body)
+        assert (refused.status_code, refused.json()["rule"]) == (403, "auth.sender")
+
+    def test_without_a_run_nothing_is_sent(self, guarded: Guarded) -> None:
+        token = guarded.token(self.AGENT, PRODUCER)
+        refused = guarded.ask("POST", "/v1/summit/replies", token, json=self.response())
+        assert (refused.status_code, refused.json()["rule"]) == (422, "reply.shape")
+        assert refused.json()["path"] == "/runId"
+
+
 def test_one_foreign_envelope_keeps_all_back(guarded: Guarded) -> None:
     own_turn = example("saop/turn")
     other = {**own_turn, "agent_id": "researcher"}

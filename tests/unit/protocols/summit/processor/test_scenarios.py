@@ -87,6 +87,15 @@ EXPECTED = {
         ),
         answers="200 200 200 200",
     ),
+    "json-rpc": Expected(
+        facts=(
+            "deep-researcher:manifest.accepted run-12345:call.accepted "
+            "run-12345:reply.result run-12345:reply.duplicate run-2:call.accepted "
+            "run-2:reply.error run-3:call.accepted run-3:budget.agent_stop"
+        ),
+        refused="reply.shape reply.shape",
+        answers="202 200 200 200",
+    ),
     "budgets": Expected(
         facts=(
             "word-stats:manifest.accepted m1:call.accepted m1:reply.progress "
