@@ -38,6 +38,12 @@ CACHE_KEY = Header("headrace-cache-key", "the task's key in the constitutional c
 HEURISTICS = Header(
     "headrace-heuristics", "the version of the heuristics that apply to the task, 0 if none"
 )
+PRIORITY = Header(
+    "headrace-priority",
+    "`telemetry.priority` of the task: which waiting task to take first; absent: `normal`",
+    optional=True,
+    schema={"enum": ["low", "normal", "high", "urgent"]},
+)
 SAP_TASKS = Topic(
     "sap.tasks",
     TopicKind.COMMAND,
@@ -95,7 +101,7 @@ SAP_INBOX = Topic(
     meaning="accepted tasks that an agent should now take on",
     retention_ms=INBOX_RETENTION_MS,
     max_bytes=FACT_BYTES,
-    headers=(CACHE_KEY, HEURISTICS),
+    headers=(CACHE_KEY, HEURISTICS, PRIORITY),
 )
 SAP_LOOKUPS = Topic(
     "sap.lookups",

@@ -1,7 +1,7 @@
 """SAP 2.0: models, validation, hashes, and the key of the constitutional cache."""
 
 from schemas.sap.cache_key import CacheKey, cache_key, essence
-from schemas.sap.constants import parse_seconds, protocol_time
+from schemas.sap.constants import delivery_rank, parse_seconds, protocol_time
 from schemas.sap.envelope import Judged, envelope_hash, judge
 from schemas.sap.evidence_words import map_evidence
 from schemas.sap.facts import (
@@ -64,6 +64,7 @@ __all__ = [
     "SapTelemetry",
     "SapViolation",
     "cache_key",
+    "delivery_rank",
     "effective_cache",
     "envelope_hash",
     "essence",

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from schemas.formats import is_uuid
 
@@ -20,6 +22,8 @@ LEVELS = ("instant", "consulted", "deliberated")
 RISKS = ("low", "medium", "high")
 MODES = ("prefer", "only", "bypass")
 PRIORITIES = ("low", "normal", "high", "urgent")
+NORMAL = "normal"
+"""The priority of a task that has none."""
 STATUSES = ("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED", "PARTIAL")
 TERMINAL = ("SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED")
 ALIGNMENTS = ("VALID", "ESCALATE", "NON_CONSTITUTIONAL")
@@ -90,3 +94,9 @@ def protocol_time(ms: int) -> str:
     """Return the time in the protocol's form, truncated to the second."""
     moment = datetime.fromtimestamp(ms // 1000, UTC)
     return moment.isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+
+
+def delivery_rank(task: Mapping[str, Any]) -> int:
+    """Return the rank of a task in its JSON form among those that wait: the smallest goes first."""
+    priority = (task.get("telemetry") or {}).get("priority") or NORMAL
+    return -PRIORITIES.index(priority)

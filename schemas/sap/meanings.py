@@ -72,7 +72,7 @@ _TASK: Mapping[str, str] = {
     ),
     "SapContract.schema": "a JSON Schema of the output",
     "SapContract.format": "`json`, `markdown` and `text` are checked",
-    "SapTelemetry.priority": "carried",
+    "SapTelemetry.priority": "which waiting task an agent takes first; decides nothing",
     "SapTelemetry.deadline": "when the task fails at the latest; not before issuedAt",
     "SapTelemetry.budget": "what the task may use; every numeric member counts",
     "SapTelemetry.trace": "whether outcomes list every step of the evaluation",

@@ -75,6 +75,22 @@ class TailStream:
         self._cursor = record.cursor
         return record
 
+    async def take_ready(self) -> list[TailRecord]:
+        """Return the next records that are there by now, in their order, without waiting.
+
+        It also begins to read on: a later call returns what has come meanwhile.
+        """
+        if not self._over:
+            pending = self._reading.start()
+            await asyncio.wait({pending}, timeout=0)
+            if pending.done():
+                await self._step()
+        records = list(self._ready)
+        self._ready.clear()
+        if records:
+            self._cursor = records[-1].cursor
+        return records
+
     async def _step(self) -> bool:
         """Wait for the next step; False when there is none."""
         if self._over:

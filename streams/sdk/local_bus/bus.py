@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections import deque
+from bisect import insort_left, insort_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 from schemas import Problem, uuid5_url
-from schemas.sap import SapResult, SapTask
+from schemas.sap import SapResult, SapTask, delivery_rank
 from streams.engine.records import position
 from streams.sdk.local_bus import handling
 from streams.sdk.local_bus.agents import Agent, Agents, Handler, Unroutable
@@ -87,7 +87,7 @@ class LocalBus:
         self._agents = Agents()
         self._rows = Rows()
         self._observers: list[Observer] = []
-        self._pending: deque[Json] = deque()
+        self._pending: list[Json] = []
         self._acks: dict[str, Json] = {}
         self._reports: dict[str, int] = {}
         self.observer_errors = 0
@@ -166,6 +166,7 @@ class LocalBus:
     def deliver_pending(self) -> int:
         """Hand every waiting task to an available agent and return how many were handed over.
 
+        The most urgent first (`telemetry.priority`), else in the order of the log.
         Async handlers are run to their end; where an event loop runs already, their tasks wait for
         `deliver_pending_async`.
         """
@@ -250,7 +251,7 @@ class LocalBus:
         if written.topic is SAP_ACKS:
             self._acks[written.value["position"]] = written.value
         elif written.topic is SAP_INBOX:
-            self._pending.append(written.value)
+            insort_right(self._pending, written.value, key=delivery_rank)
         kind = written.entry_kind
         if kind is not None:
             ids = written.task_id, written.correlation_id
@@ -294,7 +295,7 @@ class LocalBus:
             self._take(RESULT, handling.of_error(exc, agent, task, self._read_clock()))
             return
         except BaseException:  # given up, not failed: whoever delivers next hands it over again
-            self._pending.appendleft(task)
+            insort_left(self._pending, task, key=delivery_rank)
             raise
         reported = self._reports.get(task_id, 0) > before
         if values[0] is None and reported:

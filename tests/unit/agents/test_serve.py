@@ -69,6 +69,9 @@ def test_results_belong_to_the_trace_of_their_task(
                 raise asyncio.CancelledError
             return self._left.pop()
 
+        async def take_ready(self) -> list[TailRecord]:
+            return []
+
         async def send(self, topic: str, values: Any, *, traceparent: str, attempts: int) -> None:
             sent.append((topic, traceparent))
 

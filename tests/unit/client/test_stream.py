@@ -145,3 +145,24 @@ def test_an_error_comes_after_what_came_before_it_and_once(run: Run) -> None:
         assert await anext(stream, None) is None
 
     run(test())
+
+
+def test_what_is_there_is_taken_without_waiting(run: Run) -> None:
+    async def test() -> None:
+        source = Source()
+        async with TailStream(source.steps()) as stream:
+            assert await stream.take_ready() == []
+            source.put(1, 2)
+            source.put(3)
+            assert (await anext(stream)).value == 1
+            ready: list[Any] = []
+            while len(ready) < 2:
+                ready += [record.value for record in await stream.take_ready()]
+            assert (ready, stream.cursor) == ([2, 3], "c3")
+            source.put(4)
+            assert (await anext(stream)).value == 4
+            source.queue.put_nowait(None)
+            assert [r async for r in stream] == []
+            assert await stream.take_ready() == []
+
+    run(test())

@@ -18,6 +18,7 @@ from topology.machines.sap_task import MACHINE
 from topology.sap import (
     CACHE_KEY,
     HEURISTICS,
+    PRIORITY,
     SAP_INBOX,
     SAP_TASK_ENVELOPES,
     SAP_TASK_STATES_TABLE,
@@ -104,6 +105,9 @@ class TaskAggregate:
             (CACHE_KEY.name, self.accepted["cacheKey"].encode()),
             (HEURISTICS.name, heuristics.encode()),
         ]
+        telemetry = self.envelope["telemetry"]
+        if telemetry is not None and telemetry["priority"] is not None:
+            headers.append((PRIORITY.name, telemetry["priority"].encode()))
         key = target["agentId"] if target["agentId"] is not None else target["capability"]
         self.ctx.send(SAP_INBOX, key, self.envelope, self.task_id, headers)
 

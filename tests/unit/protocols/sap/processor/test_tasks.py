@@ -160,6 +160,25 @@ def test_dispatch_hands_the_task_on_as_it_was_sent(target: Json, key: str) -> No
     assert bench.row(SAP_TASK_ENVELOPES) == sent.value
 
 
+@pytest.mark.parametrize(
+    ("telemetry", "priority"),
+    [
+        ({"priority": "urgent"}, b"urgent"),
+        ({"priority": "normal"}, b"normal"),
+        ({"priority": None}, None),
+        ({"trace": True}, None),
+        (None, None),
+    ],
+)
+def test_the_inbox_says_the_priority_that_a_task_has(
+    telemetry: Json | None, priority: bytes | None
+) -> None:
+    bench = Bench()
+    bench.task(task(telemetry=telemetry))
+    (sent,) = bench.of(SAP_INBOX)
+    assert dict(sent.headers).get("headrace-priority") == priority
+
+
 @pytest.mark.parametrize("mode", ["prefer", "only"])
 def test_the_cache_is_asked_first(mode: str) -> None:
     bench = Bench()
