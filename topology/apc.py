@@ -49,6 +49,10 @@ def _protocol_lineage(value: Mapping[str, Any]) -> str:
     return composite(protocol_id, text_of(value, "run_id"))
 
 
+def _strategy(value: Mapping[str, Any]) -> str:
+    return composite(*(text_of(value, name) for name in ("use_case", "kind", "strategy")))
+
+
 APC_PACKETS = Topic(
     "apc.packets",
     TopicKind.COMMAND,
@@ -132,18 +136,41 @@ APC_LINEAGE = Topic(
     max_bytes=TABLE_BYTES,
 )
 
+APC_OUTCOMES = Topic(
+    "apc.outcomes",
+    TopicKind.INTERNAL,
+    "headrace.apc.ApcOutcomeDelta",
+    key="use_case/kind/strategy",
+    key_of=_strategy,
+    meaning="what each packet adds to the evidence about a strategy, or takes back",
+    max_bytes=FACT_BYTES,
+)
+APC_PRIORS = Topic(
+    "apc.priors",
+    TopicKind.TABLE,
+    "headrace.apc.ApcPrior",
+    key="use_case/kind/strategy",
+    key_of=_strategy,
+    meaning="the evidence about each strategy in each use case: attempts, and how they ended",
+    max_bytes=TABLE_BYTES,
+)
+
 APC_PACKETS_DLQ = dead_letters(APC_PACKETS, "packet records that could not be judged, as sent")
 APC_TRANSFERS_DLQ = dead_letters(APC_TRANSFERS, "deltas that could not be read")
+
+APC_OUTCOMES_DLQ = dead_letters(APC_OUTCOMES, "changes of evidence that could not be read")
 
 APC_PACKET_STATES_TABLE = public_table(APC_PACKET_STATES)
 APC_COORDINATION_TABLE = public_table(APC_COORDINATION)
 APC_THROTTLING_TABLE = public_table(APC_THROTTLING)
 APC_LINEAGE_TABLE = public_table(APC_LINEAGE, copied_parts=1)
+APC_PRIORS_TABLE = public_table(APC_PRIORS)
 APC_TASK_FACTS = Table(
     "apc-tasks",
     "headrace.apc.ApcTask",
     key="session_id/run_id/task_id[/packet_id]",
-    meaning="the counted evaluations and transfers of each task, and other packets with lineage",
+    meaning="the counted evaluations, transfers and strategies of each task; of earlier releases"
+    " also other packets with lineage",
 )
 
 APC_PROCESSOR = ProcessorDeclaration(
@@ -160,6 +187,7 @@ APC_PROCESSOR = ProcessorDeclaration(
         RTES_RAW,
         LINEAGE_EDGES,
         APC_TRANSFERS,
+        APC_OUTCOMES,
         APC_PACKETS_DLQ,
     ),
     tables=(APC_PACKET_STATES_TABLE, APC_COORDINATION_TABLE, APC_THROTTLING_TABLE, APC_TASK_FACTS),
@@ -171,6 +199,13 @@ APC_LINEAGE_PROCESSOR = ProcessorDeclaration(
     inputs=(APC_TRANSFERS,),
     outputs=(APC_LINEAGE, APC_DECISIONS, APC_TRANSFERS_DLQ),
     tables=(APC_LINEAGE_TABLE,),
+)
+APC_PRIORS_PROCESSOR = ProcessorDeclaration(
+    "apc-priors",
+    "adds up how the attempts of each strategy in each use case ended",
+    inputs=(APC_OUTCOMES,),
+    outputs=(APC_PRIORS, APC_OUTCOMES_DLQ),
+    tables=(APC_PRIORS_TABLE,),
 )
 
 DECLARED = ProtocolTopology(
@@ -187,8 +222,11 @@ DECLARED = ProtocolTopology(
         APC_LINEAGE,
         APC_PACKETS_DLQ,
         APC_TRANSFERS_DLQ,
+        APC_OUTCOMES,
+        APC_PRIORS,
+        APC_OUTCOMES_DLQ,
     ),
-    processors=(APC_PROCESSOR, APC_LINEAGE_PROCESSOR),
+    processors=(APC_PROCESSOR, APC_LINEAGE_PROCESSOR, APC_PRIORS_PROCESSOR),
     verdicts={APC_PACKETS: (APC_EVENTS,)},
     node_kinds=(
         NodeKind("apc:packet:<packet_id>", "an APC packet"),

@@ -5,6 +5,7 @@ They look at any JSON object: a member of the wrong type is another rule's busin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,11 @@ ANTI_DRIFT_CHECKS = (
     "aligns_with_core_architecture",
     "phase_appropriate",
 )
+
+MAX_USE_CASE = 200
+MAX_STRATEGY = 1024
+PRIOR_MEMBERS = ("use_case", "strategy", "alpha", "beta", "version")
+_DECIMAL = re.compile(r"(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?")
 
 _WITH_FORMULA = ("TASK_IR", "IDEA", "ARTIFACT")  # no set: what is compared may be anything
 _FORMULA = "/payload/formula_bundle"
@@ -93,6 +99,11 @@ def _metadata(metadata: dict[str, Any]) -> Iterator[Problem]:
         value = metadata["project_id"]
         if not isinstance(value, str) or not 0 < len(value) <= MAX_ID:
             yield _value(f"a string of 1 to {MAX_ID} characters", "project_id")
+    use_case = metadata.get("use_case", "-")
+    if not _text(use_case, MAX_USE_CASE):
+        yield _value(f"a string of 1 to {MAX_USE_CASE} characters", "use_case")
+    if "prior" in metadata:
+        yield from _prior(metadata["prior"])
     if metadata.get("verification", "immediate") not in ("immediate", "deferred"):
         yield _value("'immediate' or 'deferred'", "verification")
     event = metadata.get("coordination_event", "")
@@ -116,6 +127,36 @@ def _usage(usage: Any) -> Iterator[Problem]:
             yield _value("a number from 0 to 2^53 - 1", "usage", name)
         elif name == "tokens" and amount != int(amount):
             yield _value("a whole number", "usage", name)
+
+
+def _text(value: Any, max_length: int) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= max_length
+
+
+def _prior(prior: Any) -> Iterator[Problem]:
+    """Check what an agent had read of a strategy when it chose it."""
+    if not isinstance(prior, dict):
+        yield _value("an object", "prior")
+        return
+    for name in PRIOR_MEMBERS:
+        if name not in prior:
+            yield _value("present", "prior", name)
+    for name in prior:
+        if name not in PRIOR_MEMBERS:
+            yield _value(f"absent, being none of {', '.join(PRIOR_MEMBERS)}", "prior", str(name))
+    for name, max_length in (("use_case", MAX_USE_CASE), ("strategy", MAX_STRATEGY)):
+        if name in prior and not _text(prior[name], max_length):
+            yield _value(f"a string of 1 to {max_length} characters", "prior", name)
+    for name in ("alpha", "beta"):
+        if name in prior and not _is_positive_decimal(prior[name]):
+            yield _value("a decimal above 0, as a string", "prior", name)
+    version = prior.get("version", 0)
+    if not _number(version) or not 0 <= version < 2**53 or version != int(version):
+        yield _value("an integer from 0 to 2^53 - 1", "prior", "version")
+
+
+def _is_positive_decimal(value: Any) -> bool:
+    return isinstance(value, str) and _DECIMAL.fullmatch(value) is not None and float(value) > 0
 
 
 def _anti_drift(checks: Any) -> Iterator[Problem]:

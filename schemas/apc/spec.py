@@ -27,6 +27,8 @@ SPEC = Spec(
         "headrace.apc.ApcLineage",
         "headrace.apc.ApcDecision",
         "headrace.apc.ApcTask",
+        "headrace.apc.ApcOutcomeDelta",
+        "headrace.apc.ApcPrior",
     ),
     kinds={"apc.packet": validate},
     export=_export,

@@ -8,12 +8,16 @@ from streams.protocols.apc.lineage_responses import (
     Propagation,
     TransferQuality,
 )
+from streams.protocols.apc.prior_responses import Prior, PriorExplanation, Priors
 
 __all__ = [
     "ApcQueries",
     "Effectiveness",
     "EvalCorrelation",
     "LineageSummary",
+    "Prior",
+    "PriorExplanation",
+    "Priors",
     "Propagation",
     "TransferQuality",
 ]

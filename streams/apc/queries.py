@@ -1,4 +1,4 @@
-"""The queries of lineage by the names of APC/1.0 (APC guide, 6.6)."""
+"""The queries of lineage by the names of APC/1.0, and those of priors (APC guide, 6.6)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from streams.protocols.apc.lineage_responses import (
     Propagation,
     TransferQuality,
 )
+from streams.protocols.apc.prior_responses import PriorExplanation, Priors
 
 _LINEAGE = "/v1/lineage"
+_PRIORS = "/v1/apc/priors"
 
 
 class ApcQueries:
-    """Queries over the lineage of protocols, the member `apc` of a client.
+    """Queries over the lineage of protocols and the priors of strategies: `apc` of a client.
 
         async with Client() as hr:
             summary = await hr.apc.get_packet_lineage_summary(run_id="run-01")
@@ -107,3 +109,41 @@ class ApcQueries:
         params["cursor"] = cursor
         answer = await self._query(f"{_LINEAGE}/effectiveness", after=after, limit=limit, **params)
         return Effectiveness.model_validate(answer)
+
+    async def priors(
+        self,
+        *,
+        use_case: str | None = None,
+        kind: str | None = None,
+        strategy: str | None = None,
+        min_attempts: int | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        after: str | None = None,
+    ) -> Priors:
+        """Return how the attempts of methods and protocols ended.
+
+        kind: `method` or `protocol`.  order: `mean` or `attempts`, the highest first.
+        """
+        params = {"use_case": use_case, "kind": kind, "strategy": strategy, "order": order}
+        params["cursor"] = cursor
+        answer = await self._query(
+            _PRIORS, after=after, limit=limit, min_attempts=min_attempts, **params
+        )
+        return Priors.model_validate(answer)
+
+    async def explain_prior(
+        self,
+        *,
+        use_case: str,
+        kind: str,
+        strategy: str,
+        limit: int | None = None,
+        cursor: str | None = None,
+        after: str | None = None,
+    ) -> PriorExplanation:
+        """Return a prior and the tasks that it is the sum of.  Raises NotFound."""
+        params = {"use_case": use_case, "kind": kind, "strategy": strategy, "cursor": cursor}
+        answer = await self._query(f"{_PRIORS}/explain", after=after, limit=limit, **params)
+        return PriorExplanation.model_validate(answer)

@@ -76,6 +76,9 @@ _APC = ProtocolCommands(
                 "protocols": CommandEntry(
                     "apc.protocols", "Show protocols over all runs, blocked ones marked."
                 ),
+                "priors": CommandEntry(
+                    "apc.priors", "Show how the attempts of methods and protocols ended."
+                ),
                 "arbitrate": CommandEntry("apc.arbitrate", "Rank unsent transfers, offline."),
                 "evaluate": CommandEntry(
                     "apc.evaluate", "Check metrics against the promotion gates, offline."

@@ -20,8 +20,8 @@ from streams.settings.service import PREFIX
 from streams.settings.values import Declaration
 
 SECTIONS = (
-    "apc.budget", "apc.coordination", "apc.decay", "apc.gates", "apc.phases", "apc.proof",
-    "apc.transfer", "apc.verification", "apc",
+    "apc.budget", "apc.coordination", "apc.decay", "apc.gates", "apc.phases", "apc.priors",
+    "apc.proof", "apc.transfer", "apc.verification", "apc",
     "governance", "masking", "saop.confidence", "saop", "rtes", "sap.evidence", "sap", "asap",
     "summit", "otel",
 )  # fmt: skip

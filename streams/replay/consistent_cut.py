@@ -26,7 +26,7 @@ from streams.replay.spill import SpillStore
 from streams.telemetry.progress import Bar
 from topology import tables, topics
 from topology.core import CHANGELOG, INPUT_POSITIONS
-from topology.declarations import Table, TopicKind
+from topology.declarations import Table, Topic, TopicKind
 
 Ends = Mapping[TopicPartition, int]
 PUBLIC = tuple(table for table in tables.ALL if table.topic and table not in tables.GIVEN)
@@ -137,6 +137,18 @@ def _decided_offsets(prefix: str, live: LiveRows, log: Log) -> Ends:
         for task in range(count)
         for name, row in live.rows(INPUT_POSITIONS, task)
     }
+
+
+def is_caught_up(log: Log, prefix: str, cut: ConsistentCut, topic: Topic) -> bool:
+    """Return whether all records of an internal topic were decided, and none is a dead letter.
+
+    What the readers of the topic wrote is then in the rows.
+    """
+    tps = partitions(log, [prefix + topic.name])
+    ends, starts = log.high_watermarks(tps), log.starts(tps)
+    decided = {tp: max(starts[tp], min(ends[tp], cut.decided.get(tp, 0))) for tp in tps}
+    dead_letters = TopicPartition(prefix + topics.dead_letters_of(topic).name, 0)
+    return not cut.after[dead_letters] and next(records(log, tps, ends, decided), None) is None
 
 
 def parked_commands(live: LiveRows, partitions: int, tables: Sequence[Table]) -> Iterator[str]:

@@ -151,6 +151,11 @@ PINNED = {
     1_000_000_129: ("headrace.saop.SaopControlLogged", 1, "e671ee466f74f41f"),
     1_000_000_130: ("headrace.saop.SaopControlRow", 1, "346bdfcd94d687f8"),
     1_000_000_131: ("headrace.core.AuditRepair", 1, "cc186e9ea4e28071"),
+    1_000_000_132: ("headrace.apc.ApcEvent", 2, "15993265227b0a05"),
+    1_000_000_133: ("headrace.apc.ApcPacketState", 2, "f06e340abd55343a"),
+    1_000_000_134: ("headrace.apc.ApcTask", 2, "86bf9bcf721b9f9a"),
+    1_000_000_135: ("headrace.apc.ApcOutcomeDelta", 1, "5ff077f0299ed69e"),
+    1_000_000_136: ("headrace.apc.ApcPrior", 1, "aa6b091a03a39010"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

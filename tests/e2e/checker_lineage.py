@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 
 from tests.e2e.account import Account
 from tests.e2e.figures import gates_met, task_of
@@ -22,6 +23,8 @@ from tests.unit.protocols.apc.processor import sums
 from tests.unit.protocols.apc.processor.fold_sessions import lived
 from topology.keys import composite, partition_of
 
+_EVIDENCE = ("attempts", "outcome_sum_nano", "gates_met", "drift_weight", "drift_sum_nano")
+
 
 def lineage(history: History) -> Iterator[str]:
     """Everything that is wrong with it."""
@@ -29,6 +32,7 @@ def lineage(history: History) -> Iterator[str]:
     account.run(history.facts)
     totals.run(history.deltas)
     yield from task_rows(history)
+    yield from priors_counted(history)
     yield from totals_counted(history)
     yield from differences("lineage row", history.lineage, totals.rows)
     yield from deltas_once(history, account)
@@ -62,8 +66,10 @@ def totals_counted(history: History) -> Iterator[str]:
 
 
 def task_rows(history: History) -> Iterator[str]:
-    """`apc-tasks` lists the EVALs, TRANSFERs and other lineage that count."""
-    expected: dict[str, Json] = defaultdict(lambda: {"evals": [], "protocols": {}})
+    """`apc-tasks` lists the EVALs, TRANSFERs and strategies that count."""
+    expected: dict[str, Json] = defaultdict(
+        lambda: {"evals": [], "protocols": {}, "strategies": {}}
+    )
     for packet in _live(history):
         kind, key = packet["packet_type"], composite(*task_of(packet))
         named = packet.get("lineage", {})
@@ -75,11 +81,45 @@ def task_rows(history: History) -> Iterator[str]:
             counts["transfers"] += 1
             counts["accepted"] += packet["payload"].get("accepted", False)
             counts["cross"] += named.get("cross_use_case", False)
-        elif named:
-            bearer = composite(*task_of(packet), packet["packet_id"])
-            none = {"transfers": 0, "accepted": 0, "cross": 0}
-            expected[bearer] = {"evals": [], "protocols": {named["protocol_id"]: none}}
+        for strategy in _tried_by(packet):
+            counts = expected[key]["strategies"]
+            counts[strategy] = counts.get(strategy, 0) + 1
     yield from differences("task row", history.task_facts, expected)
+
+
+def _tried_by(packet: Json) -> Iterator[str]:
+    """The keys of the strategies that a packet tries."""
+    metadata = packet.get("metadata", {})
+    use_case = metadata.get("use_case") or metadata.get("project_id") or "-"
+    if packet["packet_type"] == "IDEA":
+        yield composite(use_case, "method", packet["payload"]["method_id"])
+    if packet.get("lineage"):
+        yield composite(use_case, "protocol", packet["lineage"]["protocol_id"])
+
+
+def priors_counted(history: History) -> Iterator[str]:
+    """`apc.priors` has the attempts of each strategy, as the packets that count make them."""
+    tasks: dict[str, list[Json]] = defaultdict(list)
+    for packet in _live(history):
+        tasks[composite(*task_of(packet))].append(packet)
+    expected: dict[str, Json] = {}
+    for members in tasks.values():
+        evals = [_counted_eval(one) for one in members if one["packet_type"] == "EVAL"]
+        drifts = [one["drift_nano"] for one in evals if one["drift_nano"] is not None]
+        for key in {key for one in members for key in _tried_by(one)} if evals else ():
+            before = expected.get(key, dict.fromkeys(_EVIDENCE, 0))
+            outcome = _rounded_mean([one["outcome_nano"] for one in evals])
+            drift = _rounded_mean(drifts) if drifts else 0
+            evidence = (1, outcome, int(evals[-1]["gates_met"]), int(bool(drifts)), drift)
+            pairs = zip(_EVIDENCE, evidence, strict=True)
+            expected[key] = {name: before[name] + number for name, number in pairs}
+    rows = {key: {n: row[n] for n in _EVIDENCE} for key, row in history.priors.items()}
+    counted = {key: row for key, row in rows.items() if any(row.values())}
+    yield from differences("prior", counted, expected)
+
+
+def _rounded_mean(numbers: list[int]) -> int:
+    return round(Fraction(sum(numbers), len(numbers)))
 
 
 def _counted_eval(packet: Json) -> Json:

@@ -18,6 +18,7 @@ from topology.apc import (
     APC_PACKET_STATES_TABLE,
     APC_PACKETS,
     APC_PACKETS_DLQ,
+    APC_PRIORS_TABLE,
     APC_TASK_FACTS,
     APC_THROTTLING_TABLE,
     APC_TRANSFERS,
@@ -62,6 +63,7 @@ class History:
     lineage: Rows
     deltas: Rows
     dead_deltas: list[Record]
+    priors: Rows
     decisions: list[Json]
     edges: list[tuple[int, Json]]
     task_facts: Rows
@@ -87,6 +89,7 @@ def read(source: Source) -> History:
         lineage=_rows(source, APC_LINEAGE_TABLE),
         deltas=_by_position(source, APC_TRANSFERS),
         dead_deltas=source.records(APC_TRANSFERS_DLQ),
+        priors=_rows(source, APC_PRIORS_TABLE),
         decisions=values_of(source, APC_DECISIONS),
         edges=_placed(source, LINEAGE_EDGES),
         task_facts=_rows(source, APC_TASK_FACTS),

@@ -9,7 +9,13 @@ from streams.views.keys import key
 from tests.e2e.outputs import latest
 from tests.history.anomalies import Anomaly, Violation
 from tests.history.sources import Source
-from topology.apc import APC_COORDINATION, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
+from topology.apc import (
+    APC_COORDINATION,
+    APC_LINEAGE,
+    APC_PACKET_STATES,
+    APC_PRIORS,
+    APC_THROTTLING,
+)
 from topology.asap import ASAP_SNAPSHOTS, ASAP_TASKS
 from topology.declarations import Topic
 from topology.keys import split
@@ -43,6 +49,7 @@ PLACES: Sequence[tuple[Topic, str, Place]] = (
     (APC_COORDINATION, "coordination", _named("coordination")),
     (APC_THROTTLING, "throttle", _throttle),
     (APC_LINEAGE, "protocol", _named("protocol")),
+    (APC_PRIORS, "prior", _named("prior")),
     (SAOP_TASKS, "task", _named("task")),
     (SAP_TASK_STATES, "sap task", _named("sap task")),
     (SAP_CACHE, "sap cache", _versioned("sap cache")),

@@ -28,6 +28,7 @@ from streams.protocols.apc.processor.commitments import (
     halted_conflict,
     session_conflict,
 )
+from streams.protocols.apc.processor.contributions import strategies_of
 from streams.protocols.apc.processor.lifecycle import is_deferred
 from streams.protocols.apc.processor.policy import is_unproved
 from streams.protocols.apc.processor.session_events import vetoes_after
@@ -65,6 +66,8 @@ _COORDINATION_RULES = frozenset(
 _ENDED = frozenset({"CLOSED", "HALTED"})
 _OF_NOTE = ("event", "agent_id", "from_state", "why")
 _ABOUT_VETOES = frozenset({"ARBITRATION", "DECISION", "RETRACTION", "SIGNAL"})
+_ONCE_FREE = ("/metadata/use_case", "/metadata/prior")
+"""Members of metadata that earlier releases took in any form."""
 _VERDICTS = frozenset({"accepted", "duplicate", "rejected"})
 
 
@@ -116,6 +119,8 @@ def _check_decision(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
     if bounded:
         return
     problems = validate_avro(packet.value, packet.json, max_bytes=_NO_LIMIT)
+    if value["verdict"] == "accepted":
+        problems = [one for one in problems if not one.path.startswith(_ONCE_FREE)]
     if problems:
         yield from check_equal("rule", value["rule"], problems[0].rule)
         return
@@ -143,6 +148,8 @@ def _check_policy(fact: Fact, packet: Inbound, policy: ApcPolicy) -> Problems:
     if value["verdict"] == "accepted":
         mode = "deferred" if is_deferred(packet, policy) else "immediate"
         recorded = value["verification"] or {}
+        if value["strategies"] is not None:  # facts of earlier releases have none
+            yield from check_equal("strategies", value["strategies"], strategies_of(packet))
         yield from check_equal("verification.mode", recorded.get("mode"), mode)
     if value["throttle"] is not None:
         yield from _check_throttle(fact, packet, policy.transfers)

@@ -7,6 +7,8 @@ from streams.processing.command_side import CommandSide
 from streams.protocols.apc import checks, ingress, row_checks
 from streams.protocols.apc.fold import FOLD
 from streams.protocols.apc.lineage import ApcLineageProcessor
+from streams.protocols.apc.priors import ApcPriorsProcessor
+from streams.protocols.apc.priors.checks import priors
 from streams.protocols.apc.processor import ApcProcessor
 from streams.replay.checks import FactCheck, codes
 from topology.apc import APC_COORDINATION_TABLE, APC_EVENTS, APC_LINEAGE_TABLE, APC_THROTTLING_TABLE
@@ -17,7 +19,7 @@ APC = CommandSide(
     edges=ingress.EDGES,
     senders=ingress.SENDERS,
     rules={"APC": rules.ALL},
-    processors=(ApcProcessor, ApcLineageProcessor),
+    processors=(ApcProcessor, ApcLineageProcessor, ApcPriorsProcessor),
     folds=(FOLD,),
     checks={
         APC_EVENTS: FactCheck(
@@ -29,4 +31,5 @@ APC = CommandSide(
         APC_THROTTLING_TABLE: row_checks.throttling,
         APC_LINEAGE_TABLE: row_checks.lineage,
     },
+    total_checks=(priors,),
 )

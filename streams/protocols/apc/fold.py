@@ -62,6 +62,7 @@ def _new_row(fact: Fact) -> Row:
         "counted": fact["state"] not in NOT_COUNTED,
         "updated_at": fact["at"],
         "version": 1,
+        "strategies": fact["strategies"],
     }
 
 

@@ -145,6 +145,16 @@ def _lineage(value: Json) -> Line:
     )
 
 
+def _prior(value: Json) -> Line:
+    return Line(
+        who=value["strategy"],
+        what=f"{value['kind']} in {value['use_case']}",
+        text=count_of(value["attempts"], "attempt"),
+        reason=f"outcomes {value['outcome_sum_nano'] / 10**9:.3g} in all,"
+        f" gates met {value['gates_met']}",
+    )
+
+
 LINES: Mapping[str, LineOf] = {
     topics.APC_PACKETS.name: _packet,
     topics.APC_EVENTS.name: _event,
@@ -154,4 +164,5 @@ LINES: Mapping[str, LineOf] = {
     topics.APC_THROTTLING.name: _throttle,
     topics.APC_DECISIONS.name: _decision,
     topics.APC_LINEAGE.name: _lineage,
+    topics.APC_PRIORS.name: _prior,
 }

@@ -35,6 +35,7 @@ FACTS = Projection(
         "task_id",
         "trace_id",
         "state",
+        "strategies",
         "packet/packet_type",
         "packet/channel",
         "packet/run_phase",

@@ -11,6 +11,8 @@
 | protocol, protocol_id, [run_id]              | ApcLineage as on its topic                 |
 | decision, position                           | ApcDecision as on its topic                |
 | decayed protocol, protocol_id                | nothing, while it is blocked               |
+| prior, use_case, kind, strategy              | ApcPrior as on its topic                   |
+| tried, use_case, … / evals of, session, …    | see `queries.priors`                       |
 | decision of, protocol_id, position           | key of that decision                       |
 | apc session, … / apc sessions, …             | see `queries.sessions`                     |
 | teaching, … / transfer of, …                 | see `queries.lineage.teaching`             |
@@ -33,6 +35,7 @@ from streams.protocols.apc.packet_summaries import FACTS, lineage_members, summa
 from streams.protocols.apc.queries.lineage import tally as lineage
 from streams.protocols.apc.queries.lineage.teaching import add_transfer
 from streams.protocols.apc.queries.lineage.universe import store_decision
+from streams.protocols.apc.queries.priors import index_evidence
 from streams.protocols.apc.queries.sessions import count_sessions
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
@@ -49,6 +52,7 @@ from topology.apc import (
     APC_LINEAGE,
     APC_PACKET_STATES,
     APC_PACKETS_DLQ,
+    APC_PRIORS,
     APC_THROTTLING,
 )
 from topology.declarations import Topic
@@ -146,6 +150,8 @@ def _packet(
     suffix = position_key(*position)
     rows[_ALL + suffix] = rows[_SESSION + session + suffix] = summary_key
     rows[_RUN + key(fact["run_id"] or "") + suffix] = summary_key
+    if fact["verdict"] == "accepted":
+        index_evidence(fact, position, summary_key, rows)
     if fact["packet_type"] == "TRANSFER":
         add_transfer(fact, value, position, rows)
     if fact["verdict"] == "accepted" and (packet := lineage_members(fact["packet"])) is not None:
@@ -158,6 +164,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
     APC_COORDINATION.name: table("coordination"),
     APC_THROTTLING.name: _throttles,
     APC_LINEAGE.name: _protocols,
+    APC_PRIORS.name: table("prior"),
     APC_DECISIONS.name: _decisions,
     APC_INBOX.name: None,
     APC_PACKETS_DLQ.name: None,

@@ -19,7 +19,7 @@ from streams.gateway.responses import (
     Time,
     record_schema,
 )
-from streams.protocols.apc import lineage_responses
+from streams.protocols.apc import lineage_responses, prior_responses
 from topology.apc import APC_DECISIONS, APC_EVENTS, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
 
 AcksRow = Annotated[dict[str, Any], record_schema("headrace.apc.AckStanding")]
@@ -240,6 +240,8 @@ RESPONSES: Mapping[str, ResponseShape] = {
     "EvalCorrelation": lineage_responses.EvalCorrelation,
     "Effectiveness": lineage_responses.Effectiveness,
     "ProtocolStandings": lineage_responses.ProtocolStandings,
+    "Priors": prior_responses.Priors,
+    "PriorExplanation": prior_responses.PriorExplanation,
     "Teachings": lineage_responses.Teachings,
     "Generations": lineage_responses.Generations,
 }

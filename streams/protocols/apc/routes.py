@@ -7,7 +7,7 @@ from typing import Any
 from streams.api.route import Call, Compute, Produce, Query, Route
 from streams.protocols.apc import as_of
 from streams.protocols.apc.queries import packets as apc
-from streams.protocols.apc.queries import protocols, replay, sessions
+from streams.protocols.apc.queries import priors, protocols, replay, sessions
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
 from streams.protocols.apc.queries.trial import TOP_K, arbitrate, evaluate
 from streams.protocols.apc.settings import ApcSettings
@@ -143,6 +143,25 @@ ROUTES: tuple[Route, ...] = (
         "arbitrations of transfers, and protocols that decayed or recovered",
         protocols.DECISION_PARAMS,
         "Decisions",
+    ),
+    Route(
+        "GET",
+        "/v1/apc/priors",
+        "list_priors",
+        Query(lambda call: priors.priors(call.view, call.params, ApcSettings.of(call.settings))),
+        "how the attempts of each method and protocol ended, by use case",
+        priors.PRIOR_PARAMS,
+        "Priors",
+    ),
+    Route(
+        "GET",
+        "/v1/apc/priors/explain",
+        "explain_prior",
+        Query(lambda call: priors.explain(call.view, call.params, ApcSettings.of(call.settings))),
+        "the tasks that a prior is the sum of",
+        priors.EXPLAIN_PARAMS,
+        "PriorExplanation",
+        errors=(404,),
     ),
     Route(
         "GET",

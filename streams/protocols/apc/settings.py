@@ -117,6 +117,18 @@ def session_budget(name: str, meaning: str, kind: str = "whole number") -> Any:
     )
 
 
+def prior_count(name: str, what: str) -> Any:
+    return setting(
+        f"APC_PRIORS_{name}",
+        Decimal(1),
+        f"{what} with which the prior of a strategy begins, before its first attempt",
+        "decimal",
+        low=Decimal("0.001"),
+        high=1000,
+        work=True,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ApcSettings(ServiceSettings):
     """The settings of APC."""
@@ -289,6 +301,8 @@ class ApcSettings(ServiceSettings):
         work=True,
         rules=("verified", "evaluated_fail", "superseded", "outcome_kept"),
     )
+    apc_priors_alpha: Decimal = prior_count("ALPHA", "successes")
+    apc_priors_beta: Decimal = prior_count("BETA", "failures")
     apc_gates_rtf: Decimal = gate_bound("rtf", "least", "1.0")
     apc_gates_stability: Decimal = gate_bound("stability", "least", "0.9")
     apc_gates_audit: Decimal = gate_bound("audit", "least", "1.0")

@@ -20,12 +20,10 @@ from typing import NamedTuple
 
 from schemas import Undecodable, decode, sap, to_json
 from streams.engine.log import Log
-from streams.engine.records import TopicPartition
-from streams.log.reading import partitions, records
 from streams.protocols.sap.counted_versions import FIRST_PREVIOUS, row_name
 from streams.protocols.sap.row_hashes import has_its_hash
 from streams.replay.checks import CheckContext, RowProblems, Rows
-from streams.replay.consistent_cut import ConsistentCut, LiveRows
+from streams.replay.consistent_cut import ConsistentCut, LiveRows, is_caught_up
 from streams.replay.spill import SpillMap, SpillStore
 from streams.replay.violations import ViolationKind
 from topology.keys import partition_of
@@ -40,7 +38,6 @@ from topology.sap import (
     SAP_TASK_STATES_TABLE,
     sap_key,
 )
-from topology.topics import dead_letters_of
 
 
 def cache(rows: Rows, context: CheckContext) -> RowProblems:
@@ -91,7 +88,7 @@ def newest_heuristics(
 
     The head is on another topic, written in the transaction of the version that it names.
     """
-    if not _is_caught_up(log, prefix, cut):
+    if not is_caught_up(log, prefix, cut, SAP_LEARNING_SIGNALS):
         return
     for task in range(count):
         for capability, raw in live.rows(SAP_LEARNING_HEADS, task):
@@ -131,7 +128,7 @@ def learning(
     log: Log, prefix: str, cut: ConsistentCut, live: LiveRows, count: int, scratch: SpillStore
 ) -> Iterator[tuple[ViolationKind, str, str]]:
     """Compare each kind's count with the tasks that ended.  count: of partitions."""
-    if not _is_caught_up(log, prefix, cut):
+    if not is_caught_up(log, prefix, cut, SAP_LEARNING_SIGNALS):
         return
     for kind in _ended(live, count, scratch):
         row_name = f"{SAP_LEARNING_TABLE.name} {kind.key}"
@@ -147,15 +144,6 @@ def learning(
         if outcomes != kind.ended:
             message = f"outcomes is {outcomes}, {kind.ended} tasks of this kind have ended"
             yield ViolationKind.ROW_DIFFERS, row_name, message
-
-
-def _is_caught_up(log: Log, prefix: str, cut: ConsistentCut) -> bool:
-    """Return whether every signal was learned from, and none went to the dead letters."""
-    tps = partitions(log, [prefix + SAP_LEARNING_SIGNALS.name])
-    ends, starts = log.high_watermarks(tps), log.starts(tps)
-    decided = {tp: max(starts[tp], min(ends[tp], cut.decided.get(tp, 0))) for tp in tps}
-    dead_letters = TopicPartition(prefix + dead_letters_of(SAP_LEARNING_SIGNALS).name, 0)
-    return not cut.after[dead_letters] and next(records(log, tps, ends, decided), None) is None
 
 
 def _ended(live: LiveRows, count: int, scratch: SpillStore) -> Iterator[_Kind]:

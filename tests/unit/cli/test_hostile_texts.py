@@ -33,7 +33,7 @@ LISTS = {
 OBJECTS = {
     "arbitration", "block_reason_counts", "constitutionalEvidence", "correlation",
     "counterfactual", "error", "evaluation", "gates", "headrace", "inter", "last_decision", "meta",
-    "pearson", "point_biserial", "reject_reason_counts", "rejected", "state", "summary",
+    "pearson", "point_biserial", "prior", "reject_reason_counts", "rejected", "state", "summary",
     "throttle", "transfer_arbitration",
 }  # fmt: skip
 ABSENT = {"cut", "refused"}
@@ -111,6 +111,8 @@ def check_lines(text: str, part: str = FORGED) -> None:
         "apc throttling",
         "apc decisions",
         "apc protocols",
+        "apc priors",
+        "apc priors --explain m",
         "apc coordination s",
         "saop sessions",
         "query /v1/apc/packets",

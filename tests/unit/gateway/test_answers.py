@@ -77,6 +77,7 @@ def seeded_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway
         ("list_decisions", "kind=decay"),
         ("summarize_lineage", ""),
         ("list_protocols", ""),
+        ("list_priors", "order=mean&min_attempts=1"),
         ("list_propagation", ""),
         ("list_transfer_quality", ""),
         ("list_eval_correlation", ""),
@@ -97,6 +98,16 @@ def test_lists_are_as_described(seeded_gateway: GatewayBench, name: str, query: 
     conforms("GET", path, 200, body)
     rows = body.get("items", body.get("packets", body.get("protocols")))
     assert rows
+
+
+def test_priors_are_explained_as_described(seeded_gateway: GatewayBench) -> None:
+    items = seeded_gateway.get("/v1/apc/priors", limit="5")["items"]
+    for item in items:
+        named = {name: item[name] for name in ("use_case", "kind", "strategy")}
+        body = seeded_gateway.get("/v1/apc/priors/explain", **named)
+        conforms("GET", "/v1/apc/priors/explain", 200, body)
+        assert len(body["tasks"]) == body["prior"]["attempts"]
+    assert items
 
 
 def test_what_is_said_of_single_packets_is_as_described(seeded_gateway: GatewayBench) -> None:

@@ -25,6 +25,7 @@ WITHOUT_RULE = {
     *(f"apc.arbitration.{name}" for name in ("min_samples", "min_score", "top_k")),
     *(f"apc.budget.{name}" for name in ("cost_usd", "generations", "packets", "tokens")),
     *(f"apc.gates.{metric}" for metric, _ in GATES),
+    *(f"apc.priors.{name}" for name in ("alpha", "beta")),
     *(f"rtes.{name}" for name in ("pem_lines", "pem_s")),
     *(f"sap.{name}" for name in ("cache_copy", "cache_scan", "flight_lease_s", "learning")),
     *(f"governance.{name}" for name in ("activators", "approval_hours", "approvals", "publishers")),

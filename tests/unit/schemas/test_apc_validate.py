@@ -32,6 +32,9 @@ CODES = {
     for where in (Where.EDGE, Where.PROCESSOR)
 }
 
+PRIOR = {"use_case": "u", "strategy": "m-1", "alpha": "2.25", "beta": "1.75", "version": 2}
+"""What a packet may say of the prior that it was chosen by (APC guide, 2.7)."""
+
 
 def problems_of(packet: object, **options: Any) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in apc.validate(packet, **options)]
@@ -175,6 +178,31 @@ def test_an_unknown_type_leaves_the_payload_unread_and_the_rest_judged() -> None
             "/metadata/anti_drift/ci_verifiable",
         ),
         ({"metadata": {"anti_drift": {"x": True}}}, "metadata_value", "/metadata/anti_drift/x"),
+        ({"metadata": {"use_case": ""}}, "metadata_value", "/metadata/use_case"),
+        ({"metadata": {"use_case": "u" * 201}}, "metadata_value", "/metadata/use_case"),
+        ({"metadata": {"use_case": None}}, "metadata_value", "/metadata/use_case"),
+        ({"metadata": {"prior": "m-1"}}, "metadata_value", "/metadata/prior"),
+        ({"metadata": {"prior": None}}, "metadata_value", "/metadata/prior"),
+        *(
+            (
+                {"metadata": {"prior": {**PRIOR, name: form}}},
+                "metadata_value",
+                f"/metadata/prior/{name}",
+            )
+            for name, form in (
+                *(("use_case", ""), ("use_case", 1), ("strategy", ""), ("strategy", None)),
+                *(("alpha", 1), ("alpha", "0"), ("alpha", "1e3"), ("alpha", "-1"), ("beta", "")),
+                *(("version", -1), ("version", 0.5), ("version", "1"), ("kind", "method")),
+            )
+        ),
+        *(
+            (
+                {"metadata": {"prior": {k: v for k, v in PRIOR.items() if k != name}}},
+                "metadata_value",
+                f"/metadata/prior/{name}",
+            )
+            for name in PRIOR
+        ),
     ],
 )
 def test_a_member_of_the_wrong_form(change: Any, rule: str | None, path: str | None) -> None:
@@ -350,3 +378,8 @@ def test_any_avro_packet_gets_known_rules_and_hashes(value: dict[str, Any]) -> N
 def test_any_json_gets_an_answer(value: Any) -> None:
     for kind in KINDS:
         assert validate(kind, value)
+
+
+def test_a_use_case_and_a_prior_of_their_form_break_no_rule() -> None:
+    metadata = {"use_case": "u" * 200, "prior": PRIOR}
+    assert problems_of(changed("idea", metadata=metadata)) == []

@@ -21,6 +21,7 @@ from topology.apc import (
     APC_LINEAGE,
     APC_PACKET_STATES,
     APC_PACKETS,
+    APC_PRIORS,
     APC_THROTTLING,
 )
 from topology.asap import ASAP_EVENTS, ASAP_SNAPSHOTS, ASAP_TASKS
@@ -82,6 +83,8 @@ CHANGED_ROWS: tuple[tuple[str, Topic, Change, str], ...] = (
     ("acknowledgements", APC_COORDINATION, _set("state", "ACTING"), "it is in ACTING"),
     ("lineage-graph", APC_THROTTLING, _set("accepted", 99), "accepted is 99"),
     ("lineage-graph", APC_LINEAGE, _set("effectiveness_score", 0.123), "effectiveness"),
+    ("strategy-priors", APC_PRIORS, _set("gates_met", 7), "gates_met is 7"),
+    ("strategy-priors", APC_PRIORS, _set("version", 77), "version is 77"),
     ("asap-snapshots", ASAP_SNAPSHOTS, _set("cause", "nobody"), "its cause is nobody"),
     ("sap-cache", SAP_CACHE, _set("producer", "mallory"), "recordSha256"),
     ("summit-run", SUMMIT_AGENTS, _set("manifestHash", "0" * 64), "manifestHash"),

@@ -16,7 +16,7 @@ from streams.engine.records import Output, TopicPartition, header
 from streams.engine.rows import store_key
 from streams.replay.violations import ViolationKind
 from tests.unit.verify.played import Played
-from topology.apc import APC_COORDINATION, APC_THROTTLING
+from topology.apc import APC_COORDINATION, APC_PRIORS, APC_THROTTLING
 from topology.core import CHANGELOG, INPUT_POSITIONS
 from topology.declarations import Topic
 from topology.saop import REWINDS, SAOP_REWIND_LOG
@@ -26,6 +26,7 @@ from topology.summit import SUMMIT_AGENTS
 LIVE = (
     ("acknowledgements", APC_COORDINATION),
     ("lineage-graph", APC_THROTTLING),
+    ("strategy-priors", APC_PRIORS),
     ("sap-seed", SAP_LEARNING),
     ("summit-run", SUMMIT_AGENTS),
     ("summit-manifests", SUMMIT_AGENTS),

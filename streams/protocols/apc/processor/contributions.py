@@ -6,18 +6,22 @@ of its protocols is computed before and after, and the difference is sent to apc
 adds up the sums.  All numbers are integers, so differences cancel exactly and their order does not
 matter.
 
-A packet that bears lineage and is no TRANSFER counts for its protocol too.  It has a row of its
-own below the task's, written once, so that its retraction can look up its protocol.
+A packet that bears lineage and is no TRANSFER counts for its protocol too.
 
-The `delta_id` is `<event_id>/<protocol_id>/<kind>`; the event is the fact that states what
-happened.
+The methods and protocols that a task tries are its strategies.  A task with a counted EVAL is one
+attempt of each of them; what it says of them is sent to apc-priors, as differences too.  The
+packet's row has its strategies, so that its retraction can look them up.
 
-Source: APC guide, 5.5 and 5.6.
+The `delta_id` is `<event_id>/<protocol_id>/<kind>`, and `<event_id>/<use_case>/<kind>/<strategy>`;
+the event is the fact that states what happened.
+
+Source: APC guide, 5.5, 5.6 and 5.10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from schemas.decimals import to_nano
 from schemas.formats import is_uuid
@@ -25,8 +29,8 @@ from streams.engine.processor import AvroValue
 from streams.processing.graph import LineageEdge
 from streams.protocols.apc.lineage.rows import SUMS
 from streams.protocols.apc.processor.batch import BatchContext, EventContext, Inbound, target_ids
-from topology.apc import APC_TRANSFERS
-from topology.keys import composite
+from topology.apc import APC_OUTCOMES, APC_TRANSFERS
+from topology.keys import composite, split
 
 Sums = tuple[int, ...]
 """Values of the members named in `SUMS`, or of all but the first of them."""
@@ -34,45 +38,58 @@ Sums = tuple[int, ...]
 _NO_SUMS: Sums = (0,) * (len(SUMS) - 1)
 _ONE_PACKET: Sums = (1, *_NO_SUMS)
 """A packet that bears lineage, and no more."""
-_NO_TASK: AvroValue = {"evals": [], "protocols": {}}
+_NO_TASK: AvroValue = {"evals": [], "protocols": {}, "strategies": {}}
 _NO_TRANSFERS: AvroValue = {"transfers": 0, "accepted": 0, "cross": 0}
 
 _EVALUATING = ("EVAL", "ARBITRATION")
+_IN_TASK = frozenset({"EVAL", "TRANSFER"})
+"""The packets that their task's row knows, also without a strategy."""
+METHOD, PROTOCOL = "method", "protocol"
+"""Kinds of strategies."""
+NO_USE_CASE = "-"
+EVIDENCE = ("attempts", "outcome_sum_nano", "gates_met", "drift_weight", "drift_sum_nano")
+"""The members that a change of evidence has and a prior adds up."""
+_NO_EVIDENCE: Sums = (0,) * len(EVIDENCE)
 
 
 def add(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
     """Count an accepted packet from now on; row: the packet's."""
     lineage = packet.value["lineage"]
     event_context = packet.event_context
+    row["strategies"] = strategies_of(packet) or None
+    before, after = _count(row, context, _counted_eval(packet, row), +1)
     if packet.packet_type == "EVAL":
-        _add_eval(packet, row, event_context, context)
+        differences = _differences(before, after, after["protocols"])
+        changes = {p: (0, *sums) for p, sums in differences.items()}
+        _send_deltas("eval", changes, row, event_context)
     if row["packet_type"] == "TRANSFER":
         protocol = row["transfer"]["protocol_id"]
-        change = _count_transfer(row, context, transfer=+1)
+        change = _differences(before, after, (protocol,))
         _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, event_context)
     elif lineage is not None:
-        protocol = lineage["protocol_id"]
-        context.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NO_TRANSFERS}})
-        _send_deltas("lineage", {protocol: _ONE_PACKET}, row, event_context)
+        _send_deltas("lineage", {lineage["protocol_id"]: _ONE_PACKET}, row, event_context)
+    if after["evals"]:
+        _send_outcomes(before, after, row, event_context)
 
 
 def remove(row: AvroValue, event_context: EventContext, context: BatchContext) -> None:
     """Subtract what a packet added, since it is no longer counted."""
     packets: dict[str, int] = {}
     differences: dict[str, Sums] = {}
+    before, after = _count(row, context, None, -1)
     if row["packet_type"] == "TRANSFER":
-        packets[row["transfer"]["protocol_id"]] = -1
-        differences = _count_transfer(row, context, transfer=-1)
+        protocol = row["transfer"]["protocol_id"]
+        packets[protocol] = -1
+        differences = _differences(before, after, (protocol,))
     else:
-        bearer = context.tasks.get(_bearer_key(row))
-        if bearer is not None:
-            packets = dict.fromkeys(bearer["protocols"], -1)
-            context.tasks.delete(_bearer_key(row))
+        packets = dict.fromkeys(_borne_protocols(row, context), -1)
         if row["packet_type"] == "EVAL":
-            differences = _remove_eval(row, context)
+            differences = _differences(before, after, after["protocols"])
     protocols = dict.fromkeys((*differences, *packets))
     changes = {p: (packets.get(p, 0), *differences.get(p, _NO_SUMS)) for p in protocols}
     _send_deltas("removal", changes, row, event_context)
+    if before["evals"]:
+        _send_outcomes(before, after, row, event_context)
 
 
 def newest_eval_met_gates(row: AvroValue, context: BatchContext) -> bool:
@@ -90,62 +107,95 @@ def task_key(row: AvroValue) -> str:
     return composite(row["session_id"], row["run_id"], row["task_id"])
 
 
-def _bearer_key(row: AvroValue) -> str:
-    return composite(row["session_id"], row["run_id"], row["task_id"], row["packet_id"])
+def strategies_of(packet: Inbound) -> list[AvroValue]:
+    """Return what an accepted packet tries: its method if it is an IDEA, and its protocol."""
+    lineage, metadata = packet.value["lineage"], packet.metadata
+    named = []
+    if packet.packet_type == "IDEA":
+        named.append((METHOD, packet.payload["method_id"]))
+    if lineage is not None:
+        named.append((PROTOCOL, lineage["protocol_id"]))
+    use_case = metadata.get("use_case") or metadata.get("project_id") or NO_USE_CASE
+    return [{"use_case": use_case, "kind": kind, "strategy": name} for kind, name in named]
 
 
-def _add_eval(
-    packet: Inbound, row: AvroValue, event_context: EventContext, context: BatchContext
-) -> None:
+def strategy_key(strategy: Mapping[str, Any]) -> str:
+    """Return the key of a strategy's row; strategy: any record with the members of Strategy."""
+    return composite(strategy["use_case"], strategy["kind"], strategy["strategy"])
+
+
+def _borne_protocols(row: AvroValue, context: BatchContext) -> list[str]:
+    """Return the protocol of a packet that bears lineage and is no TRANSFER, if it has one.
+
+    Earlier releases have it in a row of its own below the task's, which then is of no more use.
+    """
+    if row["strategies"]:
+        return [one["strategy"] for one in row["strategies"] if one["kind"] == PROTOCOL]
+    key = composite(row["session_id"], row["run_id"], row["task_id"], row["packet_id"])
+    bearer = context.tasks.get(key)
+    if bearer is None:
+        return []
+    context.tasks.delete(key)
+    return list(bearer["protocols"])
+
+
+def _count(
+    row: AvroValue, context: BatchContext, counted_eval: AvroValue | None, change: int
+) -> tuple[AvroValue, AvroValue]:
+    """Add a packet to its task, or remove it, and return the task before and after.
+
+    counted_eval: of an EVAL that is added.  change: 1 or -1.
+    """
+    key = task_key(row)
+    tried = [strategy_key(strategy) for strategy in row["strategies"] or ()]
+    if row["packet_type"] not in _IN_TASK and not tried:
+        return _NO_TASK, _NO_TASK
+    before = context.tasks.get(key) or _NO_TASK
+    counts = dict(before["strategies"])
+    for strategy in tried:
+        counts[strategy] = counts.get(strategy, 0) + change
+        if counts[strategy] <= 0:
+            del counts[strategy]
+    after = {**before, "strategies": dict(sorted(counts.items()))}
+    if row["packet_type"] == "TRANSFER":
+        after["protocols"] = _count_transfer(before, row["transfer"], change)
+    elif counted_eval is not None:
+        after["evals"] = [*before["evals"], counted_eval]
+    elif row["packet_type"] == "EVAL":
+        after["evals"] = [one for one in before["evals"] if one["packet_id"] != row["packet_id"]]
+    if any(after.values()):
+        context.tasks.put(key, after)
+    else:
+        context.tasks.delete(key)
+    return before, after
+
+
+def _counted_eval(packet: Inbound, row: AvroValue) -> AvroValue | None:
+    if packet.packet_type != "EVAL":
+        return None
     metrics = packet.payload["metric_set"]
     drift = metrics["drift_risk"]
-    counted = {
+    return {
         "packet_id": packet.packet_id,
         "outcome_nano": to_nano(metrics["outcome"]),
         "drift_nano": None if drift is None else to_nano(drift),
         "gates_met": row["gates"]["met"],
     }
-    key = task_key(row)
-    before = context.tasks.get(key) or _NO_TASK
-    after = {**before, "evals": [*before["evals"], counted]}
-    context.tasks.put(key, after)
-    differences = _differences(before, after, after["protocols"])
-    _send_deltas("eval", {p: (0, *sums) for p, sums in differences.items()}, row, event_context)
 
 
-def _remove_eval(row: AvroValue, context: BatchContext) -> dict[str, Sums]:
-    key = task_key(row)
-    before = context.tasks.get(key) or _NO_TASK
-    evals = [counted for counted in before["evals"] if counted["packet_id"] != row["packet_id"]]
-    after = {**before, "evals": evals}
-    _put_task(key, after, context)
-    return _differences(before, after, after["protocols"])
-
-
-def _count_transfer(row: AvroValue, context: BatchContext, *, transfer: int) -> dict[str, Sums]:
-    """Add a TRANSFER to its task, or remove it; transfer: 1 or -1."""
-    key, member = task_key(row), row["transfer"]
-    protocol = member["protocol_id"]
-    before = context.tasks.get(key) or _NO_TASK
-    counts_before = before["protocols"].get(protocol, _NO_TRANSFERS)
+def _count_transfer(task: AvroValue, transfer: AvroValue, change: int) -> dict[str, AvroValue]:
+    """Return the counts of the task's protocols with a TRANSFER more or less."""
+    protocol = transfer["protocol_id"]
+    counts_before = task["protocols"].get(protocol, _NO_TRANSFERS)
     counts = {
-        "transfers": counts_before["transfers"] + transfer,
-        "accepted": counts_before["accepted"] + transfer * member["accepted"],
-        "cross": counts_before["cross"] + transfer * member["cross_use_case"],
+        "transfers": counts_before["transfers"] + change,
+        "accepted": counts_before["accepted"] + change * transfer["accepted"],
+        "cross": counts_before["cross"] + change * transfer["cross_use_case"],
     }
-    protocols = {**before["protocols"], protocol: counts}
+    protocols = {**task["protocols"], protocol: counts}
     if counts["transfers"] == 0:
         del protocols[protocol]
-    after = {**before, "protocols": dict(sorted(protocols.items()))}
-    _put_task(key, after, context)
-    return _differences(before, after, (protocol,))
-
-
-def _put_task(key: str, task: AvroValue, context: BatchContext) -> None:
-    if task["evals"] or task["protocols"]:
-        context.tasks.put(key, task)
-    else:
-        context.tasks.delete(key)
+    return dict(sorted(protocols.items()))
 
 
 def _differences(before: AvroValue, after: AvroValue, protocols: Iterable[str]) -> dict[str, Sums]:
@@ -177,6 +227,53 @@ def _means(task: AvroValue) -> tuple[int | None, int | None]:
     outcomes = [counted["outcome_nano"] for counted in task["evals"]]
     drifts = [counted["drift_nano"] for counted in task["evals"]]
     return _mean(outcomes), _mean([drift for drift in drifts if drift is not None])
+
+
+def evidence_of(task: AvroValue) -> Sums:
+    """Return what a task says of each of its strategies, in the order of `EVIDENCE`.
+
+    task: ApcTask, whose EVALs are in the order in which they were counted.
+    """
+    if not task["evals"]:
+        return _NO_EVIDENCE
+    outcome, drift = _means(task)
+    met = int(task["evals"][-1]["gates_met"])
+    return (1, outcome or 0, met, int(drift is not None), drift or 0)
+
+
+def outcome_changes(before: AvroValue, after: AvroValue) -> dict[str, Sums]:
+    """Return the change of the evidence about each strategy of a task, by the key of its row."""
+    old, new = evidence_of(before), evidence_of(after)
+    changes = {}
+    for key in dict.fromkeys((*before["strategies"], *after["strategies"])):
+        had = old if key in before["strategies"] else _NO_EVIDENCE
+        has = new if key in after["strategies"] else _NO_EVIDENCE
+        if had != has:
+            changes[key] = tuple(b - a for a, b in zip(had, has, strict=True))
+    return changes
+
+
+def _send_outcomes(
+    before: AvroValue, after: AvroValue, row: AvroValue, event_context: EventContext
+) -> None:
+    """Send the change of each strategy's evidence; row: of the packet that is the reason."""
+    for key, sums in outcome_changes(before, after).items():
+        use_case, kind, strategy = split(key)
+        delta_id = f"{event_context.event_id}/{key}"
+        delta = {
+            "delta_id": delta_id,
+            "use_case": use_case,
+            "kind": kind,
+            "strategy": strategy,
+            "session_id": row["session_id"],
+            "run_id": row["run_id"],
+            "task_id": row["task_id"],
+            "packet_id": row["packet_id"],
+            "at": event_context.at,
+            "cause": event_context.cause,
+            **dict(zip(EVIDENCE, sums, strict=True)),
+        }
+        event_context.send(APC_OUTCOMES, key, delta, delta_id)
 
 
 def _mean(numbers: list[int]) -> int | None:

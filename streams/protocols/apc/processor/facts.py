@@ -37,6 +37,7 @@ _DEFAULTS: AvroValue = {
     "transitions": [],
     "coordination": [],
     "warnings": [],
+    "strategies": None,
 }
 
 

@@ -79,6 +79,7 @@ def new_row(packet: Inbound, rule: str, policy: ApcPolicy) -> AvroValue:
         "counted": False,
         "updated_at": packet.at,
         "version": 1,
+        "strategies": None,
     }
 
 

@@ -39,7 +39,7 @@ from topology.machines.apc_intra import IntraEvent
 
 _WITH_TARGET = frozenset({"ACK", "NACK", "RETRACTION"})
 _IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
-_COUNTED = frozenset({"EVAL", "TRANSFER", "DECISION"})
+_COUNTED = frozenset({"EVAL", "TRANSFER", "DECISION", "IDEA"})
 _WITH_RECIPIENT_EVENTS = frozenset({"TASK_IR", "SIGNAL"})
 _SESSION_EVENTS = frozenset(InterEvent)
 _AGENT_EVENTS = frozenset(IntraEvent)
@@ -98,7 +98,9 @@ def _load(packets: Sequence[Inbound], context: BatchContext) -> None:
     coordination = {composite(packet.session_id) for packet in packets}
     coordination.update(composite(*agent) for agent in agents)
     context.coordination.load(coordination)
-    context.tasks.load({p.task_key for p in packets if p.packet_type in _COUNTED})
+    context.tasks.load(
+        {p.task_key for p in packets if p.packet_type in _COUNTED or p.value["lineage"] is not None}
+    )
     transfers = (p.transfer_key for p in packets if p.packet_type == "TRANSFER")
     context.throttling.load({key for key in transfers if key is not None})
 
@@ -229,8 +231,8 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> 
 
 
 def _accept(packet: Inbound, context: BatchContext) -> None:
-    deadline_at = delivery.deadline(packet)
     row = lifecycle.new_row(packet, rules.ACCEPTED.code, context.policy)
+    deadline_at = delivery.deadline(packet)
     if packet.packet_type == "EVAL":
         packet.gates = verification.check_gates(packet.payload["metric_set"], context.policy.gates)
         row["gates"] = packet.gates
@@ -326,6 +328,7 @@ def _verdict_members(packet: Inbound, row: AvroValue) -> AvroValue:
         "gates": row["gates"],
         "acks": row["acks"],
         "verification": row["verification"],
+        "strategies": row["strategies"],
     }
 
 

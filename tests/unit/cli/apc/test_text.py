@@ -15,7 +15,8 @@ from click.testing import CliRunner
 from streams.cli import main
 from tests.unit.cli.apc.stage import REFUSED, SESSION, fill
 from tests.unit.cli.looking import look_at
-from tests.unit.protocols.apc.queries.facts import transfer
+from tests.unit.envelopes import idea
+from tests.unit.protocols.apc.queries.facts import evaluation, transfer
 from tests.unit.protocols.apc.queries.test_arbitrate import GOOD
 from tests.unit.views.bench import Bench
 
@@ -33,10 +34,12 @@ COMMANDS = {
     "decisions": ["apc", "decisions"],
     "coordination": ["apc", "coordination", SESSION],
     "protocols": ["apc", "protocols"],
+    "priors": ["apc", "priors", "--order", "attempts"],
+    "prior-tasks": ["apc", "priors", "--use-case", "fleet", "--explain", "m1"],
     "arbitrate": ["apc", "arbitrate", "--packets-in", "transfers.json"],
     "evaluate": ["apc", "evaluate", "--packet-in", "metrics.json"],
 }
-JSON_IN_A_PIPE = set(COMMANDS) - {"throttling", "decisions", "protocols"}
+JSON_IN_A_PIPE = set(COMMANDS) - {"throttling", "decisions", "protocols", "priors", "prior-tasks"}
 Run = Callable[..., str]
 
 
@@ -44,6 +47,7 @@ Run = Callable[..., str]
 def run(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Return what a command prints about the session."""
     fill(bench)
+    try_strategies(bench)
     look_at(bench, monkeypatch)
     monkeypatch.chdir(tmp_path)
     scores = (0.84, 0.86, 0.85, 0.88)
@@ -58,6 +62,17 @@ def run(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         return result.stdout
 
     return run
+
+
+def try_strategies(bench: Bench) -> None:
+    """Send ideas and evaluations of another session and run."""
+    for number, (method, outcome) in enumerate((("m1", 0.7), ("m1", 0.55), ("m2", 0.2)), 300):
+        trace = {"session_id": "s-tried", "run_id": "r-tried", "task_id": f"t{number}"}
+        members = {f"trace__{name}": text for name, text in trace.items()}
+        metadata = {"use_case": "fleet"}
+        method_of = {"payload__method_id": method, "routing__requires_ack": False}
+        bench.send("apc.packets", idea(number, metadata=metadata, **method_of, **members))
+        bench.send("apc.packets", evaluation(number + 100, outcome, 0.1, **members))
 
 
 def golden(name: str, printed: str) -> None:

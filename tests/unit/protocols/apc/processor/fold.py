@@ -57,6 +57,7 @@ def _first(fact: Json) -> Json:
         "counted": fact["state"] not in LOST,
         "updated_at": fact["at"],
         "version": 1,
+        "strategies": fact["strategies"],
     }
 
 

@@ -16,6 +16,7 @@ from topology.apc import (
     APC_EVENTS,
     APC_INBOX,
     APC_LINEAGE_TABLE,
+    APC_OUTCOMES,
     APC_PACKET_STATES_TABLE,
     APC_THROTTLING_TABLE,
     APC_TRANSFERS,
@@ -279,6 +280,10 @@ class Bench(Harness):
     def rows_of_throttling(self) -> dict[str, Json]:
         rows = self.rows(APC_THROTTLING_TABLE).items()
         return {key: to_json(APC_THROTTLING_TABLE.record, row) for key, row in rows}
+
+    def outcomes(self, sent: list[Sent] | None = None) -> list[Json]:
+        """The changes of evidence about strategies."""
+        return [one.json for one in self.of(APC_OUTCOMES, sent)]
 
     def deltas(self, sent: list[Sent] | None = None) -> list[Json]:
         return [one.json for one in self.of(APC_TRANSFERS, sent)]
