@@ -20,18 +20,18 @@ def check_writers(grants: Iterable[WriteGrant], prefix: str) -> Iterator[Check]:
     grants = list(grants)
     names = [full_name(topic, prefix) for topic in topics.ALL if topic.kind in _KINDS]
     first_id = f"{prefix}{WORKERS_GROUP}-0"
-    own = {
+    workers = {
         grant.principal
         for grant in grants
         if grant.resource is Resource.TRANSACTIONAL_ID and grant.covers(first_id)
     }
     others: dict[str, list[str]] = {}
     for grant in grants:
-        if grant.resource is Resource.TOPIC and grant.principal not in own:
+        if grant.resource is Resource.TOPIC and grant.principal not in workers:
             others.setdefault(grant.principal, []).extend(filter(grant.covers, names))
     writers = {principal: topics for principal, topics in others.items() if topics}
     if not writers:
-        yield ok(NAME, f"{len(own)} principals may write facts and tables, with the ids of tasks")
+        yield ok(NAME, f"{len(workers)} principals may write facts and tables, with the ids of tasks")
         return
     principal, written = min(writers.items())
     yield warn(
