@@ -31,6 +31,7 @@ from tests.processes import named
 from topology.apc import APC_EVENTS
 
 PAGE = 1000
+LIMIT_S = 600.0
 TICKS = os.sysconf("SC_CLK_TCK")
 FIGURES = {
     "protocols": """
@@ -148,7 +149,7 @@ def http_s(env: Bench, sample: int) -> tuple[float, int]:
     The pages of packets are read in full; of the facts of transfers and evaluations `sample` are.
     """
     with worker(env, "streams.cli gateway --listen 127.0.0.1:0", "gateway"):
-        client = Client(gateway_url(env))
+        client = Client(gateway_url(env, LIMIT_S))
         wait_view(client)
         began, pages, paths = time.perf_counter(), 0, list[str]()
         for number in range(SESSIONS):
@@ -173,7 +174,7 @@ def http_s(env: Bench, sample: int) -> tuple[float, int]:
     return paged_s + each_s * len(paths), pages + len(paths)
 
 
-def wait_view(client: Client, limit_s: float = 600) -> None:
+def wait_view(client: Client, limit_s: float = LIMIT_S) -> None:
     """Wait until the view of a gateway has all facts."""
     deadline = time.monotonic() + limit_s
     while True:

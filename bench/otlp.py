@@ -82,8 +82,8 @@ def received(runs: Recorder, on: Settings, count: int) -> None:
         worker(env, WORKER, "worker") as deciding,
         worker(env, GATEWAY, "gateway") as gateway,
     ):
-        wait_ready(env, "worker")
-        url = gateway_url(env)
+        wait_ready(env, "worker", LIMIT_S)
+        url = gateway_url(env, LIMIT_S)
         post_all(url, traces(count // 10, seed=8))
         with env.reader(OTEL_EVENTS) as reader:
             seen = 0
@@ -107,7 +107,7 @@ def received(runs: Recorder, on: Settings, count: int) -> None:
 def received_alone(runs: Recorder, on: Settings, count: int) -> None:
     bodies = llm_spans(count)
     with bench(on) as env, worker(env, GATEWAY, "gateway") as gateway:
-        url = gateway_url(env)
+        url = gateway_url(env, LIMIT_S)
         post_all(url, bodies[: max(1, len(bodies) // 10)])
         began, cpu = time.monotonic(), gateway.cpu_s()
         post_all(url, bodies)
@@ -170,7 +170,7 @@ def follow(
 def attacked(runs: Recorder, on: Settings, size: int) -> None:
     body = empty_spans(size)
     with bench(on) as env, worker(env, GATEWAY, "gateway") as gateway:
-        url = gateway_url(env)
+        url = gateway_url(env, LIMIT_S)
         post_all(url, traces(1000))
         for clients in (1, 20):
             before = gateway.memory_mb("VmHWM")
