@@ -116,6 +116,11 @@ def _write_log_key(file: Path, origin: str, ml_dsa: bool) -> None:
     help="A public key that the signing key replaces; repeatable.",
 )
 @click.option(
+    "--ignore-chains",
+    is_flag=True,
+    help="Begin a log without comparing the facts with earlier chains of checkpoints.",
+)
+@click.option(
     "--accept-gap",
     "gaps",
     multiple=True,
@@ -124,7 +129,12 @@ def _write_log_key(file: Path, origin: str, ml_dsa: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="One checkpoint a line.")
 def write(
-    once: bool, every_s: float, previous: tuple[Path, ...], gaps: tuple[str, ...], as_json: bool
+    once: bool,
+    every_s: float,
+    previous: tuple[Path, ...],
+    ignore_chains: bool,
+    gaps: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Follow the facts and write one checkpoint for each partition with new records.
 
@@ -134,7 +144,8 @@ def write(
     With HEADRACE_TLOG_POLICY it writes a transparency log instead: each record has one entry, and
     each round with new ones one checkpoint, over all partitions together, that is published once
     the quorum of witnesses in the policy has cosigned it.  With --once it exits with 1 if it has
-    not.
+    not.  Before its first entry it compares the facts with the chains of checkpoints that are
+    there, and stops if they differ; their checkpoints get entries too.
 
     \b
     Examples:
@@ -143,11 +154,11 @@ def write(
     """
     settings = Settings.load()
     if settings.tlog_policy is not None:
-        if previous:
-            raise UsageError("--previous-key is for chains: replaced keys stay in the policy")
-        write_log(settings, once, every_s, gaps, as_json)
-    elif gaps:
-        raise UsageError("--accept-gap needs HEADRACE_TLOG_POLICY")
+        chains = None if ignore_chains else previous
+        write_log(settings, once, every_s, gaps, chains, as_json)
+    elif gaps or ignore_chains:
+        option = "--accept-gap" if gaps else "--ignore-chains"
+        raise UsageError(f"{option} needs HEADRACE_TLOG_POLICY")
     else:
         _write_chains(settings, once, every_s, previous, as_json)
 

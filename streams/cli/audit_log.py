@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streams.cli import common
@@ -16,12 +17,20 @@ if TYPE_CHECKING:
 
 
 def write_log(
-    settings: Settings, once: bool, every_s: float, gaps: Sequence[str], as_json: bool
+    settings: Settings,
+    once: bool,
+    every_s: float,
+    gaps: Sequence[str],
+    previous: Sequence[Path] | None,
+    as_json: bool,
 ) -> None:
     """Write the transparency log until Ctrl-C; with `once`, until no record is left.
 
     gaps: topic/partition, each to go on without its first records.
+    previous: public keys of chains of checkpoints, besides the log's; None: no chain is checked.
     """
+    from streams.ops.audit import keys_of
+    from streams.ops.tlog.chains import chain_keys
     from streams.ops.tlog.errors import NotWitnessed
     from streams.ops.tlog.log_keys import load_log_keys
     from streams.ops.tlog.tile_directory import TileDirectory
@@ -35,13 +44,14 @@ def write_log(
     keys = load_log_keys(settings)
     timeout_s, authorities = settings.tlog_witness_timeout_s, settings.tlog_witness_ca
     accepted_gaps = [_parse_partition(gap) for gap in gaps]
+    chains = None if previous is None else chain_keys(keys, keys_of(previous))
     directory = TileDirectory(settings.tlog_dir or settings.state_dir / "tlog")
     with (
         common.interrupts() as stopped,
         common.connect(settings) as log,
         WitnessClient(keys.policy, timeout_s, authorities) as witnesses,
         LogWriter(
-            log, settings.prefix, keys, directory, common.now_ms, accepted_gaps, witnesses
+            log, settings.prefix, keys, directory, common.now_ms, accepted_gaps, witnesses, chains
         ) as writer,
     ):
         while True:

@@ -42,13 +42,14 @@ class History:
     def upgraded(self, monkeypatch: Any) -> Scenario:
         """A scenario of this version that goes on where the other one stopped."""
         with monkeypatch.context() as patched:
-            patched.setattr(playing, "MemoryLog", self._log)
+            patched.setattr(playing, "MemoryLog", self.make_log)
             scenario = Scenario(SETTINGS, self.folder, all_processors)
         scenario.now = self._told["now"]
         scenario._begun, scenario._ids = self._told["begun"], self._told["ids"]
         return scenario
 
-    def _log(self, clock: Clock) -> MemoryLog:
+    def make_log(self, clock: Clock) -> MemoryLog:
+        """Return the log that was kept."""
         log = MemoryLog(lambda: max(clock(), self._told["now"]))  # a store is not from the future
         log._cluster = self._told["cluster"]
         for name, topic in self._told["topics"].items():

@@ -20,7 +20,7 @@ from streams.ops.audit.chain import COVERED, Head, partition_of, read, signature
 from streams.ops.audit.keys import Keys, Signer
 from streams.settings import Settings
 from streams.telemetry.progress import progress
-from topology.core import AUDIT_CHECKPOINTS
+from topology.core import AUDIT_CHECKPOINTS, AUDIT_ENTRIES
 from topology.topics import full_name
 
 AT_ONCE = 200_000
@@ -55,6 +55,7 @@ class AuditWriter:
         self._reader: Reader | None = None
 
     def __enter__(self) -> Self:
+        self._check_no_log()
         self._producer.open()  # first: it fences the previous writer, so the log is final
         self._heads = heads(self._log, self._prefix, self._keys)
         self._check_not_truncated()
@@ -68,6 +69,15 @@ class AuditWriter:
         if self._reader is not None:
             self._reader.close()
         self._producer.close()
+
+    def _check_no_log(self) -> None:
+        """Raise SettingsError if a transparency log was begun, which no chain goes on beside."""
+        tp = TopicPartition(full_name(AUDIT_ENTRIES, self._prefix), 0)
+        if tp.topic in self._log.topics() and self._log.high_watermarks([tp])[tp]:
+            raise SettingsError(
+                "the facts have a transparency log, and so no new checkpoints of chains",
+                advice="Set HEADRACE_TLOG_POLICY to the policy of the log.",
+            )
 
     def _check_not_truncated(self) -> None:
         """Raise InputTruncated if the next record of a chain is not on the log any more."""

@@ -17,6 +17,26 @@ class LogRolledBack(InfrastructureError):
     default_advice = "Restore the cluster, or begin another log with another origin and folder."
 
 
+class ChainsInvalid(InfrastructureError):
+    """An error for facts that chains of signed checkpoints do not bear out, before a log begins.
+
+    Its code is that of the first finding, as `records_differ`.
+    """
+
+    default_advice = (
+        "`headrace audit verify --public-key FILE` lists all; --previous-key names a key that was"
+        " replaced, and --ignore-chains begins the log all the same."
+    )
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self._code = code
+
+    @property
+    def code(self) -> str:
+        return self._code
+
+
 class NotWitnessed(NegativeAnswer):
     """An error for a checkpoint that too few witnesses have cosigned to be published."""
 

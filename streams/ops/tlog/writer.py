@@ -17,7 +17,9 @@ from streams.engine.log import Log, Reader
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import Fenced, InputTruncated
 from streams.log.reading import partitions
+from streams.ops.audit.keys import Keys
 from streams.ops.tlog.batches import EntrySequence, sign_batch, split_entries
+from streams.ops.tlog.chains import check_chains
 from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest, sort_key
 from streams.ops.tlog.errors import LogRolledBack
 from streams.ops.tlog.heads import SignedHead
@@ -88,8 +90,11 @@ class LogWriter:
     clock: ms since the epoch.
     accepted_gaps: partitions whose first records are gone, and whose log goes on without them.
     witnesses: asked to cosign each checkpoint; None: nobody is.
+    chain_keys: of the chains of checkpoints that are compared with the facts before the first
+    entry; None: they are not.
 
-    Opening raises BrokerUnavailable, TopicsMismatch, SettingsError, LogRolledBack, InputTruncated.
+    Opening raises BrokerUnavailable, TopicsMismatch, SettingsError, LogRolledBack, InputTruncated,
+    ChainsInvalid.
     """
 
     def __init__(
@@ -101,10 +106,11 @@ class LogWriter:
         clock: Callable[[], int],
         accepted_gaps: Collection[TopicPartition] = (),
         witnesses: WitnessClient | None = None,
+        chain_keys: Keys | None = None,
     ) -> None:
         self._log, self._prefix, self._keys, self._clock = log, prefix, keys, clock
         self._directory, self._accepted_gaps = directory, accepted_gaps
-        self._witnesses = witnesses
+        self._witnesses, self._chain_keys = witnesses, chain_keys
         self._producer = log.producer(f"{prefix}headrace-audit")
         self._state = EntrySequence(keys.origin, ())
         self._published = self._heads_offset = 0
@@ -115,6 +121,8 @@ class LogWriter:
     def __enter__(self) -> Self:
         self._producer.open()  # first: it fences the previous writer, so the log is final
         self._state, newest, self._heads_offset = self._read_log()
+        if self._chain_keys is not None and self._state.size == 0:
+            check_chains(self._log, self._prefix, self._chain_keys)
         self._keep_position()
         self._published = self._size_of(newest)
         positions = self._check_partitions()

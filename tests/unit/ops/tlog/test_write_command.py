@@ -73,9 +73,55 @@ def test_a_gap_is_accepted_by_name(logged: Logged) -> None:
 def test_options_of_the_other_kind_are_refused(
     logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("write", "--once", "--previous-key", "k.pem.pub", code=2)
     monkeypatch.delenv("HEADRACE_TLOG_POLICY")
     run("write", "--once", "--accept-gap", "apc.events/0", code=2)
+    run("write", "--once", "--ignore-chains", code=2)
+
+
+def seal(logged: Logged, monkeypatch: pytest.MonkeyPatch, code: int = 0) -> Result:
+    """Write checkpoints of chains, as an environment without a log has them."""
+    with monkeypatch.context() as patched:
+        patched.delenv("HEADRACE_TLOG_POLICY")
+        return run("write", "--once", code=code)
+
+
+def test_a_log_begins_where_the_facts_are_as_their_chains_say(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged.write_facts(3)
+    seal(logged, monkeypatch)
+    slots = logged.log.slots(EVENTS)
+    fact = slots[1]
+    assert fact is not None
+    slots[1] = fact._replace(value=b"forged")
+    refused = run("write", "--once", code=3)
+    assert "headrace: records_differ: apc.events/0: between" in refused.stderr
+    slots[1] = fact
+    assert run("write", "--once").stdout.startswith("size 4 (+4) root ")
+    assert "have a transparency log" in seal(logged, monkeypatch, code=2).stderr
+
+
+def test_facts_that_differ_from_their_chains_get_entries_where_that_is_meant(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged.write_facts(3)
+    seal(logged, monkeypatch)
+    run("key", "other.pem", "--origin", ORIGIN)
+    monkeypatch.setenv("HEADRACE_AUDIT_KEY", "other.pem")
+    monkeypatch.setenv("HEADRACE_TLOG_POLICY", "other.pem.policy")
+    assert "headrace: checkpoint_invalid: " in run("write", "--once", code=3).stderr
+    run("write", "--once", "--ignore-chains", "--json")
+
+
+def test_a_chain_of_a_former_key_is_checked_with_it(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged.write_facts(3)
+    seal(logged, monkeypatch)
+    run("key", "other.pem", "--origin", ORIGIN)
+    monkeypatch.setenv("HEADRACE_AUDIT_KEY", "other.pem")
+    monkeypatch.setenv("HEADRACE_TLOG_POLICY", "other.pem.policy")
+    run("write", "--once", "--previous-key", "k.pem.pub")
 
 
 def test_a_policy_without_the_key_is_refused(logged: Logged) -> None:
@@ -177,9 +223,7 @@ def test_verify_checks_chains_too_where_a_key_is_given(
     logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged.write_facts(3)
-    with monkeypatch.context() as patched:
-        patched.delenv("HEADRACE_TLOG_POLICY")
-        run("write", "--once")
+    seal(logged, monkeypatch)
     run("write", "--once")
     run("verify", "--public-key", "k.pem.pub")
     run("key", "other.pem")
