@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from streams.cli import common, text
-from streams.cli.audit_chains import show_result
+from streams.cli.audit_chains import find_covered, read_chains, read_facts, show_result
 from streams.cli.audit_check import check
+from streams.cli.audit_export import export
 from streams.cli.audit_log import write_log
 from streams.cli.audit_monitor import monitor
 from streams.cli.audit_prove import prove
 from streams.cli.audit_status import status
-from streams.cli.audit_verify import verify_against_log
+from streams.cli.audit_verify import verify_against_log, verify_exported
 from streams.errors import UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.engine.log import Log
-    from streams.engine.records import Record, TopicPartition
     from streams.ops.audit import AuditResult, Keys
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -43,6 +41,7 @@ def command() -> None:
 
 
 command.add_command(check)
+command.add_command(export)
 command.add_command(monitor)
 command.add_command(prove)
 command.add_command(status)
@@ -211,7 +210,12 @@ def _print_checkpoint(checkpoint: dict[str, Any], as_json: bool) -> None:
     metavar="FILE",
     help="Compare with the transparency log of this policy.  [default: HEADRACE_TLOG_POLICY]",
 )
-@click.option("--segment", type=_FILE, metavar="FILE", help="Check this export, without a broker.")
+@click.option(
+    "--segment",
+    type=click.Path(path_type=Path),
+    metavar="DIR|FILE",
+    help="Check this export, without a broker.",
+)
 @_topics
 @text.options
 @click.pass_context
@@ -231,16 +235,23 @@ def verify(
 
     With a policy, compares each record with its entry in the transparency log, and the log with
     every published checkpoint; with --public-key the chains of checkpoints too.  Exits with 1 when
-    there are violations, or when no checkpoint is published.
+    there are violations, or when no checkpoint is published.  The export of a log is a folder, and
+    is compared with the checkpoint in it.
 
     \b
     Examples:
       headrace audit verify --public-key auditor.pem.pub
       headrace audit verify --policy auditor.pem.policy
-      headrace audit verify --public-key auditor.pem.pub --segment facts.jsonl.gz
+      headrace audit verify --policy auditor.pem.policy --segment export
     """
     from streams.ops.audit import keys_of
 
+    if segment is not None and segment.is_dir():
+        if public_keys:
+            raise UsageError("--public-key is for exports of chains, which are files")
+        if not verify_exported(segment, policy_file or Settings.load().tlog_policy, names):
+            ctx.exit(1)
+        return
     settings = Settings.load()
     if segment is None and (policy := policy_file or settings.tlog_policy) is not None:
         chains = _verify_chains(settings, names, keys_of(public_keys)) if public_keys else None
@@ -248,7 +259,7 @@ def verify(
             ctx.exit(1)
         return
     if policy_file is not None:
-        raise UsageError("--policy is not for exports, which have chains of checkpoints")
+        raise UsageError("--policy is not for exports of chains, which are files")
     files = public_keys or tuple(filter(None, [settings.audit_public_key]))
     if not files:
         raise UsageError("give --public-key FILE, or set HEADRACE_AUDIT_PUBLIC_KEY")
@@ -277,57 +288,5 @@ def _verify_chains(settings: Settings, names: tuple[str, ...], pinned: Keys) -> 
     from streams.ops.audit import verify as check
 
     with common.connect(settings) as log:
-        tps = _partitions(log, settings, names)
-        return check(_records(log, tps), _chains(log, settings, tps), tps, pinned)
-
-
-def _chains(log: Log, settings: Settings, tps: list[TopicPartition]) -> list[Mapping[str, Any]]:
-    """Return the checkpoints of these partitions."""
-    from streams.ops.audit import checkpoints
-
-    partitions = set(tps)
-    every = checkpoints(log, settings.prefix)
-    return [each for each in every if (each["topic"], each["partition"]) in partitions]
-
-
-def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[TopicPartition]:
-    from streams.log.reading import partitions
-    from streams.ops.audit import COVERED
-    from topology.topics import full_name
-
-    covered = [full_name(topic, settings.prefix) for topic in COVERED]
-    unknown = sorted(set(names) - set(covered))
-    if unknown:
-        raise UsageError(f"{unknown[0]} is not covered; covered are {', '.join(covered)}")
-    return partitions(log, names or covered)
-
-
-def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
-    """Yield all records of the partitions, with a progress bar."""
-    from streams.log.reading import records
-    from streams.telemetry.progress import count_items
-
-    ends, starts = log.ends(tps), log.starts(tps)
-    total = sum(ends[tp] - starts[tp] for tp in tps)
-    yield from count_items(records(log, tps, ends, starts), "verify", total)
-
-
-@command.command("export")
-@click.argument("file", type=_FILE)
-@_topics
-def export(file: Path, names: tuple[str, ...]) -> None:
-    """Write facts and their checkpoints to a file, to check them without a broker.
-
-    FILE is JSON lines, compressed when its name ends in .gz.
-
-    \b
-    Example:
-      headrace audit export facts.jsonl.gz --topic apc.events
-    """
-    from streams.ops.audit import segment
-
-    settings = Settings.load()
-    with common.connect(settings) as log:
-        tps = _partitions(log, settings, names)
-        counts = segment.write(file, _chains(log, settings, tps), _records(log, tps))
-    common.echo(f"{file}: {counts[1]} records and {counts[0]} checkpoints")
+        tps = find_covered(log, settings, names)
+        return check(read_facts(log, tps), read_chains(log, settings, tps), tps, pinned)

@@ -1,15 +1,20 @@
-"""The output of `headrace audit verify` about chains of checkpoints."""
+"""The chains of checkpoints of `headrace audit`: what they are read from, and the output."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from schemas.formats import iso_ms
 from streams.cli import common, text
+from streams.errors import UsageError
 
 if TYPE_CHECKING:
+    from streams.engine.log import Log
+    from streams.engine.records import Record, TopicPartition
     from streams.ops.audit import AuditResult
     from streams.ops.audit.verify import ChainStatus
+    from streams.settings import Settings
 
 _COLUMNS = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
 
@@ -97,3 +102,35 @@ def _show_plain(result: AuditResult) -> None:
 def _members_of(status: ChainStatus) -> dict[str, Any]:
     since = status.uncovered_since
     return {**status._asdict(), "uncovered_since": None if since is None else iso_ms(since)}
+
+
+def read_chains(log: Log, settings: Settings, tps: list[TopicPartition]) -> list[Mapping[str, Any]]:
+    """Return the checkpoints of these partitions."""
+    from streams.ops.audit import checkpoints
+
+    partitions = set(tps)
+    every = checkpoints(log, settings.prefix)
+    return [each for each in every if (each["topic"], each["partition"]) in partitions]
+
+
+def find_covered(log: Log, settings: Settings, names: tuple[str, ...]) -> list[TopicPartition]:
+    """Return the partitions of topics with chains; of all of them without names."""
+    from streams.log.reading import partitions
+    from streams.ops.audit import COVERED
+    from topology.topics import full_name
+
+    covered = [full_name(topic, settings.prefix) for topic in COVERED]
+    unknown = sorted(set(names) - set(covered))
+    if unknown:
+        raise UsageError(f"{unknown[0]} is not covered; covered are {', '.join(covered)}")
+    return partitions(log, names or covered)
+
+
+def read_facts(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
+    """Yield all records of the partitions, with a progress bar."""
+    from streams.log.reading import records
+    from streams.telemetry.progress import count_items
+
+    ends, starts = log.ends(tps), log.starts(tps)
+    total = sum(ends[tp] - starts[tp] for tp in tps)
+    yield from count_items(records(log, tps, ends, starts), "verify", total)

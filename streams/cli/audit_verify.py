@@ -1,4 +1,4 @@
-"""`headrace audit verify` against a transparency log."""
+"""`headrace audit verify` against a transparency log, or an export of one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from streams.settings import Settings
 
 if TYPE_CHECKING:
     from streams.cli.text import Page
+    from streams.engine.log import Log
+    from streams.engine.records import TopicPartition
     from streams.ops.audit.verify import Violation
     from streams.ops.tlog.verify import LogResult
 
@@ -28,24 +30,56 @@ def verify_against_log(
     names: topics; none for all.  findings: those of the chains of checkpoints, if they were asked
     for.
     """
-    from streams.log.reading import partitions
     from streams.ops.tlog.log_keys import choose_origin
-    from streams.ops.tlog.logged_topics import LOGGED
     from streams.ops.tlog.policy import load_policy
     from streams.ops.tlog.verify import verify_log
-    from topology.topics import full_name
 
     policy = load_policy(policy_file)
     origin = choose_origin(policy, settings.tlog_origin)
-    logged = [full_name(topic, settings.prefix) for topic in LOGGED]
-    unknown = sorted(set(names) - set(logged))
-    if unknown:
-        raise UsageError(f"{unknown[0]} is not covered; covered are {', '.join(logged)}")
+    check_logged(settings, names)
     with common.connect(settings) as log:
-        covered = partitions(log, logged)
+        covered = find_logged(log, settings, ())
         tps = [tp for tp in covered if not names or tp.topic in names]
         result = verify_log(log, settings.prefix, policy, origin, covered, tps)
-    result = result._replace(findings=(*result.findings, *findings))
+    return _show(result._replace(findings=(*result.findings, *findings)))
+
+
+def verify_exported(folder: Path, policy_file: Path | None, names: tuple[str, ...]) -> bool:
+    """Print how an export compares with itself and its checkpoint; return whether it holds.
+
+    policy_file: by default the one in the export, which only says that the export is whole.
+    """
+    from streams.ops.tlog.export import POLICY
+    from streams.ops.tlog.export_check import verify_export
+    from streams.ops.tlog.policy import load_policy
+
+    if policy_file is None:
+        common.echo(
+            "The policy of the export itself is used: give your own with --policy.", err=True
+        )
+    return _show(verify_export(folder, load_policy(policy_file or folder / POLICY), names))
+
+
+def check_logged(settings: Settings, names: tuple[str, ...]) -> None:
+    """Raise UsageError if one of the topics has no entries in a log."""
+    from streams.ops.tlog.logged_topics import logged_topics
+
+    logged = logged_topics(settings.prefix)
+    unknown = sorted(set(names) - logged)
+    if unknown:
+        raise UsageError(f"{unknown[0]} is not covered; covered are {', '.join(sorted(logged))}")
+
+
+def find_logged(log: Log, settings: Settings, names: tuple[str, ...]) -> list[TopicPartition]:
+    """Return the partitions of topics whose records have entries; of all of them without names."""
+    from streams.log.reading import partitions
+    from streams.ops.tlog.logged_topics import LOGGED
+    from topology.topics import full_name
+
+    return partitions(log, names or [full_name(topic, settings.prefix) for topic in LOGGED])
+
+
+def _show(result: LogResult) -> bool:
     text.show(_as_json(result), _render, pipe=None)
     return not result.findings and result.head is not None
 

@@ -2,7 +2,8 @@
 
 JSON lines: a line with the format, then checkpoints as their topic has them, then records, those of
 each partition in log order, with keys, values and headers in base64.  If the name ends in `.gz`,
-the file is compressed.
+the file is compressed.  The segment of a transparency log has no checkpoints, and names its topics
+in the first line.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,7 @@ from streams.engine.records import LogRecord, Record
 from streams.errors import InvalidInput, UsageError
 from topology.core import AUDIT_CHECKPOINTS
 
-FORMAT = "headrace-audit-segment/1"
+FORMAT, LOG_FORMAT = "headrace-audit-segment/1", "headrace-audit-segment/2"
 MAX_LINE_BYTES = 128 << 20
 """The most bytes of a line, more than any record that processes read takes in base64."""
 _NUMBERS = ("partition", "offset", "timestamp")
@@ -68,6 +69,34 @@ def read(path: Path) -> Segment:
         checkpoints.append(_parse_checkpoint(path, len(checkpoints) + 2, line["checkpoint"]))
     numbered = enumerate(chain(first_records, lines), len(checkpoints) + 2)
     return Segment(checkpoints, (_parse_record(path, number, line) for number, line in numbered))
+
+
+def write_records(path: Path, topics: Sequence[str], records: Iterable[Record]) -> int:
+    """Write the segment of a transparency log; return the number of its records."""
+    count = 0
+    with _open(path, "wb") as file:
+        file.write(_json_line({"format": LOG_FORMAT, "topics": list(topics)}))
+        for record in records:
+            file.write(_json_line({"record": _record_json(record)}))
+            count += 1
+    return count
+
+
+def read_records(path: Path) -> tuple[Sequence[str] | None, Iterator[Record]]:
+    """Read the segment of a transparency log: its topics, and its records.
+
+    The topics are None where the first line names none.  Raises as `read` does.
+    """
+    lines = _lines(path)
+    first = next(lines, None) or {}
+    topics = first.get("topics")
+    if first.get("format") != LOG_FORMAT or not (topics is None or _is_texts(topics)):
+        raise _malformed(path, 1, f"the records of a log begin with the format {LOG_FORMAT}")
+    return topics, (_parse_record(path, number, line) for number, line in enumerate(lines, 2))
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def read_record(path: Path) -> Record:

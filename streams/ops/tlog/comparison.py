@@ -61,7 +61,7 @@ class _Run:
     count: int = 1
 
 
-class _PartitionComparison:
+class PartitionComparison:
     """The entries of one partition, compared with its records as both are read in order.
 
     due: the offset after the last entry.  begin: the offset at which the next portion begins.
@@ -144,7 +144,7 @@ class RecordComparison:
     ) -> None:
         self._log, self._published, self._index, self._pending = log, published, 0, 0
         self._covered = frozenset(covered)
-        self._partitions = {tp: _PartitionComparison(tp) for tp in sorted(tps)}
+        self._partitions = {tp: PartitionComparison(tp) for tp in sorted(tps)}
         self._foreign: list[Violation] = []
 
     @property

@@ -14,13 +14,12 @@ from streams.ops.tlog.merkle import HASH_BYTES, ProofInvalid, check_consistency,
 from streams.ops.tlog.note import MAX_NOTE_BYTES, Checkpoint, Note, NoteMalformed, parse_note
 from streams.ops.tlog.policy import Policy
 from streams.ops.tlog.receipt import Receipt, ReceiptFault, judge_note
-from streams.ops.tlog.tiles import MAX_ENTRY_BYTES, WIDTH, Tile, TileNodes
+from streams.ops.tlog.tiles import MAX_BUNDLE_BYTES, WIDTH, Tile, TileNodes
 
 TIMEOUT_S, ANSWER_TIMEOUT_S = 10.0, 60.0
 """How long a connection may be silent, and how long a whole answer may take, headers included."""
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 _NOT_FOUND = 404
-_MAX_BUNDLE_BYTES = WIDTH * (2 + MAX_ENTRY_BYTES)
 
 
 class RemoteLog:
@@ -63,7 +62,7 @@ class RemoteLog:
     def read_bundle(self, tile: Tile) -> bytes:
         """Return an entry bundle, the full one where the partial one is gone."""
         for candidate in dict.fromkeys((tile, replace(tile, width=WIDTH))):
-            data = self._get(candidate.path, _MAX_BUNDLE_BYTES)
+            data = self._get(candidate.path, MAX_BUNDLE_BYTES)
             if data is not None:
                 return data
         raise LogUnavailable(f"{self.url}/{tile.path} is not there")

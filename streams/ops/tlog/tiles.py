@@ -23,6 +23,7 @@ _PATH = re.compile(
     r"(?:\.p/(?P<width>[1-9][0-9]{0,2}))?"
 )
 _LENGTH_BYTES = 2
+MAX_BUNDLE_BYTES = WIDTH * (_LENGTH_BYTES + MAX_ENTRY_BYTES)
 
 
 class BundleMalformed(ValueError):

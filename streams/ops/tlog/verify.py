@@ -6,7 +6,7 @@ that only a portion of it is in memory.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from streams.engine.log import Log
@@ -42,6 +42,44 @@ class LogResult(NamedTuple):
         return tuple(each for each in self.partitions if each.beyond)
 
 
+class LogTree(NamedTuple):
+    """The log on Kafka, read to its end.
+
+    heads: all that a key of the log has signed.  head: the newest of them that is a root of the
+    log, and that the policy accepts.
+    """
+
+    heads: Sequence[SignedHead]
+    state: EntrySequence
+    head: SignedHead | None
+    ends: Mapping[TopicPartition, int]
+
+    @property
+    def published(self) -> int:
+        """Return the number of published entries."""
+        return 0 if self.head is None else self.head.checkpoint.size
+
+
+def read_tree(log: Log, prefix: str, policy: Policy, origin: str) -> LogTree:
+    """Read the heads and the batches of a log.  Raises BrokerUnavailable, TopicsMismatch."""
+    heads = read_heads(log, prefix, policy, origin)  # first: the log is at least as long
+    sizes = {head.checkpoint.size for head in heads}
+    state = EntrySequence(origin, policy.keys_of(origin), sizes)
+    tps = partitions(log, [full_name(AUDIT_ENTRIES, prefix)])
+    ends = log.high_watermarks(tps)
+    for record in records(log, tps, ends):
+        state.read(record)
+    head = choose_newest(each for each in heads if _is_good(each, state, policy))
+    return LogTree(heads, state, head, ends)
+
+
+def read_batches(log: Log, tree: LogTree, policy: Policy) -> Iterator[list[bytes]]:
+    """Read the log again; yield the entries of each batch that counts."""
+    again = EntrySequence(tree.state.origin, policy.keys_of(tree.state.origin))
+    for record in records(log, list(tree.ends), tree.ends):
+        yield again.read(record)
+
+
 def verify_log(
     log: Log,
     prefix: str,
@@ -55,24 +93,16 @@ def verify_log(
     covered: all partitions whose records have entries.  tps: those whose records are compared.
     Raises BrokerUnavailable, TopicsMismatch.
     """
-    heads = read_heads(log, prefix, policy, origin)  # first: the log is at least as long
-    keys = policy.keys_of(origin)
-    state = EntrySequence(origin, keys, {head.checkpoint.size for head in heads})
-    (entries,) = partitions(log, [full_name(AUDIT_ENTRIES, prefix)])
-    ends = log.high_watermarks([entries])
-    for record in records(log, [entries], ends):
-        state.read(record)
-    conflicts = _find_conflicts(heads, state, full_name(AUDIT_TREE_HEADS, prefix))
-    head = choose_newest(each for each in heads if _is_good(each, state, policy))
-    published = 0 if head is None else head.checkpoint.size
-    comparison = RecordComparison(log, covered, tps, published)
-    again = EntrySequence(origin, keys)
-    for record in records(log, [entries], ends):
-        comparison.take(again.read(record))
+    tree = read_tree(log, prefix, policy, origin)
+    (entries,), state = tree.ends, tree.state
+    conflicts = _find_conflicts(tree.heads, state, full_name(AUDIT_TREE_HEADS, prefix))
+    comparison = RecordComparison(log, covered, tps, tree.published)
+    for lines in read_batches(log, tree, policy):
+        comparison.take(lines)
     coverage = tuple(comparison.close())
     invalid = [_invalid_batch(entries, offset) for offset in state.invalid]
     findings = (*conflicts, *invalid, *comparison.findings)
-    return LogResult(origin, state.size, head, state.refused, findings, coverage)
+    return LogResult(origin, state.size, tree.head, state.refused, findings, coverage)
 
 
 def _is_good(head: SignedHead, state: EntrySequence, policy: Policy) -> bool:

@@ -234,4 +234,27 @@ def test_verify_checks_chains_too_where_a_key_is_given(
 
 def test_options_of_verify_that_do_not_go_together(logged: Logged) -> None:
     run("verify", "--policy", "k.pem.policy", "--segment", "x", "--public-key", "k.pem.pub", code=2)
+    Path("folder").mkdir()
+    run("verify", "--segment", "folder", "--public-key", "k.pem.pub", code=2)
     assert "is not covered" in run("verify", "--topic", "apc.packets", code=2).stderr
+
+
+def test_an_export_is_verified_without_the_log(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged.write_facts(3)
+    run("write", "--once")
+    assert "3 records, and the log" in run("export", "facts").stdout
+    monkeypatch.delattr(common, "connect")
+    for option in ((), ("--policy", "k.pem.policy")):
+        result = run("verify", "--json", "--segment", "facts", *option)
+        assert json.loads(result.stdout)["holds"] is True
+        assert "The policy of the export" not in result.stderr
+    monkeypatch.delenv("HEADRACE_TLOG_POLICY")
+    result = run("verify", "--segment", "facts")
+    assert "3 records are as they were logged" in result.stdout
+    assert "The policy of the export itself is used" in result.stderr
+    Path("facts/tlog/tile/0/000.p/3").unlink()
+    assert "tiles_invalid" in run("verify", "--segment", "facts", code=1).stdout
+    run("verify", "--segment", "facts", "--topic", "apc.packets", code=2)
+    assert "needs --policy" in run("export", "facts", code=2).stderr
