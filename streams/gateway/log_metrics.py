@@ -22,7 +22,8 @@ ENTRIES = MetricDeclaration(
 UNPUBLISHED = MetricDeclaration(
     "headrace_audit_unpublished_seconds",
     "gauge",
-    "Age of the oldest entry without a published checkpoint; 0 without one.",
+    "Age of the oldest fact without a published entry in the transparency log, to the minute;"
+    " 0 without one.",
     (),
     True,
 )

@@ -12,6 +12,7 @@ from streams.engine.mac_checks import MacChecks
 from streams.engine.records import TopicPartition
 from streams.errors import TopicsMismatch
 from streams.view_store.rows import FOLLOWED
+from streams.view_store.unlogged import watch_unlogged
 from streams.views.projection import Apply
 from topology import topics
 from topology.declarations import TopicKind
@@ -44,7 +45,8 @@ class Source:
         self._log = log
         self.followed: Mapping[str, Apply | None] = FOLLOWED
         if transparency is not None:
-            self.followed = {**FOLLOWED, **transparency.projections}
+            watched = watch_unlogged(FOLLOWED)
+            self.followed = {**FOLLOWED, **watched, **transparency.projections}
         declared = {topic.name: topic for topic in topics.EVERY}
         self.topics = {prefix + name: declared[name] for name in self.followed}
         metadata = log.topics()

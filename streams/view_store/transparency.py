@@ -12,7 +12,8 @@
 | tlog, conflict                                       | AuditTreeHead, signed, with a root that |
 |                                                      | the log does not have                   |
 
-A run is of entries of one partition, one after the other, within one bundle.
+A run is of entries of one partition, one after the other, within one bundle.  `unlogged` has the
+rows of records without an entry.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from streams.ops.tlog.tiles import (
     width_of,
 )
 from streams.settings.service import ServiceSettings
+from streams.view_store.unlogged import end_due, oldest_due
 from streams.views.changes import WriteBatch
 from streams.views.keys import key, number_at_end
 from streams.views.projection import Apply
@@ -52,7 +54,7 @@ _LOG = "tlog"
 _SIZE, _HEAD = key(_LOG, "size"), key(_LOG, "head")
 _WAITING = key(_LOG, "waiting")
 _REFUSED, _CONFLICT = key(_LOG, "refused"), key(_LOG, "conflict")
-_ROWS_FORM = "2"
+_ROWS_FORM = "3"
 """Changed with the form of the rows; those of another form are rebuilt."""
 _HEAD_RECORD = AUDIT_TREE_HEADS.record or ""
 _NUMBER_BYTES = 8
@@ -64,7 +66,7 @@ class LogStatus(NamedTuple):
 
     head: the newest checkpoint that the policy accepts.  published_ms, cosignatures: its time, and
     the witnesses of it.  sequenced: the number of entries, published or not.
-    unpublished_ms: the time of the first record whose entry is not published, None without one.
+    unpublished_ms: the time of the first record without a published entry, None without one.
     conflict: whether a signed checkpoint has a root that the log does not have.
     refused: how many records of its topics did not count.
     """
@@ -112,6 +114,7 @@ class TransparencyLog(NamedTuple):
         if sequence.size > size:
             tiles.flush()
             rows[_SIZE] = b"%d" % sequence.size
+            end_due(rows, sequence.due)
             self._compare_heads(rows)
 
     def _apply_heads(self, topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
@@ -169,9 +172,9 @@ class TransparencyLog(NamedTuple):
             members: Mapping[str, Any] = decode(value, _HEAD_RECORD).value
             cosignatures = self.policy.cosignatures(head.note, head.checkpoint)
             status = status._replace(published_ms=members["at"], cosignatures=cosignatures)
-        if status.size < sequenced:
-            status = status._replace(unpublished_ms=_time_of(rows, status.size))
-        return status
+        entry_ms = _time_of(rows, status.size) if status.size < sequenced else None
+        times = [time_ms for time_ms in (entry_ms, oldest_due(rows)) if time_ms is not None]
+        return status._replace(unpublished_ms=min(times, default=None))
 
     def _parse(self, value: bytes | None) -> SignedHead | None:
         try:

@@ -8,14 +8,18 @@ from typing import Any
 import httpx
 import pytest
 
+from schemas import encode
 from streams.engine.records import Output
 from streams.gateway.log_metrics import ALL
+from streams.ops.audit import Signer
+from streams.ops.audit.chain import Head
 from streams.ops.tlog.note import Checkpoint, to_base64
 from streams.ops.tlog.writer import NOT_PUBLISHED
 from tests.unit.doors.tlog.served import ServedLog, get, rule_of
 from tests.unit.gateway.test_answers import conforms
-from tests.unit.ops.tlog.example_log import ORIGIN
+from tests.unit.ops.tlog.example_log import ORIGIN, PRIVATE
 from tests.unit.ops.tlog.logged import ENTRIES, EVENTS, HEADS, PARTITIONS
+from topology.core import AUDIT_CHECKPOINTS
 
 PATH = "/v1/audit/log"
 
@@ -121,6 +125,28 @@ def test_metrics_say_how_far_the_log_is_published(
     assert 60 <= metrics["headrace_audit_unpublished_seconds"] < 70
     with served.gateway(tlog_policy=None) as http:
         assert metrics_of(http) == {}
+
+
+def unpublished_s(served: ServedLog) -> float:
+    with served.gateway() as http:
+        return metrics_of(http)["headrace_audit_unpublished_seconds"]
+
+
+def write_checkpoint(served: ServedLog) -> None:
+    """Write a checkpoint of a chain, a record that a view reads and that has an entry."""
+    _, checkpoint = Head.genesis(EVENTS, 0).sealed(Signer(PRIVATE), served.logged.tick())
+    value = encode(AUDIT_CHECKPOINTS.record or "", checkpoint)
+    served.logged.log.append([Output(AUDIT_CHECKPOINTS.name, b"apc.events/0", value)])
+
+
+def test_facts_grow_old_while_no_writer_runs(served: ServedLog) -> None:
+    write_checkpoint(served)
+    served.logged.now += 600_000
+    assert 600 <= unpublished_s(served) < 610
+    served.write(0)
+    assert unpublished_s(served) == 0
+    write_checkpoint(served)
+    assert 0 < unpublished_s(served) < 60
 
 
 def test_without_a_policy_there_is_no_log(served: ServedLog) -> None:
