@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.cli.text import Page
+from streams.cli.text import Cell, Page
 
 
 def show_proof(proof: Mapping[str, Any], page: Page) -> None:
@@ -22,9 +22,22 @@ def show_proof(proof: Mapping[str, Any], page: Page) -> None:
             page.line(page.check(None), page.plain("not sealed"))
         return
     valid = {"valid": True, "invalid": False}.get(sealed["signature"])
-    page.line(
-        page.check(valid),
+    cells = _describe_entry(sealed, page) if "index" in sealed else _describe_chain(sealed, page)
+    signature = page.joined("signature", page.plain(sealed["signature"]))
+    page.line(page.check(valid), *cells, signature)
+
+
+def _describe_entry(sealed: Mapping[str, Any], page: Page) -> tuple[Cell, ...]:
+    names = ", ".join(each["name"] for each in sealed["cosigners"]) or "nobody"
+    return (
+        page.joined("entry", page.number(sealed["index"]), "of", page.number(sealed["size"])),
+        page.joined("log", page.plain(sealed["origin"])),
+        page.joined("cosigned by", page.plain(names)),
+    )
+
+
+def _describe_chain(sealed: Mapping[str, Any], page: Page) -> tuple[Cell, ...]:
+    return (
         page.joined("sealed by checkpoint", page.number(sealed["sequence"])),
         page.joined("key", page.id(sealed["key_id"])),
-        page.joined("signature", page.plain(sealed["signature"])),
     )

@@ -186,8 +186,32 @@ class Sealed(ResponseModel):
     records: RecordsMatch
 
 
+class LogCosigner(ResponseModel):
+    """A witness of the policy that has cosigned the newest checkpoint."""
+
+    name: str
+    at: Time
+
+
+class LogSealed(ResponseModel):
+    """The newest checkpoint of the transparency log, which covers the entry of a fact.
+
+    index: of the entry.  size: of the log.  at: when the checkpoint was published.
+    signature: `invalid` if the record is not the one that was logged.
+    """
+
+    index: Count
+    size: Count
+    origin: str
+    at: Time
+    cosigners: list[LogCosigner]
+    signature: Signature
+
+
 class Proof(ResponseModel):
     """A proof of one fact, computed when it was asked for.
+
+    sealed: where there is a transparency log, the checkpoint of that.
 
     receipt: the path of its receipt, if it has a published entry in a transparency log.
     """
@@ -195,7 +219,7 @@ class Proof(ResponseModel):
     position: Position
     recorded: bool
     rederived: Rederived
-    sealed: Sealed | None
+    sealed: Sealed | LogSealed | None
     receipt: str | None
 
 
@@ -233,13 +257,6 @@ class Audit(ResponseModel):
 
     partitions: list[AuditedPartition]
     redrives: list[AuditedRedrive]
-
-
-class LogCosigner(ResponseModel):
-    """A witness of the policy that has cosigned the newest checkpoint."""
-
-    name: str
-    at: Time
 
 
 class LogPartition(ResponseModel):

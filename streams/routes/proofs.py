@@ -11,13 +11,15 @@ from streams.engine.records import Record, TopicPartition, position
 from streams.errors import AccessDenied, InvalidInput
 from streams.log.fetching import read_offsets
 from streams.log.records import PATIENCE_S, read_record
-from streams.ops.audit.seals import Seal, load_keys, seal_of
+from streams.ops.audit.seals import Seal, Signature, load_keys, seal_of
 from streams.ops.audit.standing import audit_standing
+from streams.ops.tlog.entries import entry_of, parse_entry
 from streams.routes.log import process_of
 from streams.routes.records import ERRORS, RECORD, log_of, named_partition
+from streams.routes.transparency import cosigner_json, find_coverage
 from streams.verify.derivation import derive_fact
-from streams.view_store.receipts import has_receipt
-from streams.view_store.transparency import followed_log
+from streams.view_store.receipts import PublishedEntry, find_published
+from streams.view_store.transparency import LogStatus, followed_log
 from streams.views.parse import parse_position
 from topology.declarations import TopicKind
 
@@ -39,8 +41,7 @@ def prove_fact(call: Call) -> Json:
 
     settings = call.settings
     derivation = derive_fact(topic, record, settings.prefix, partitions, settings.as_work(), read)
-    keys = load_keys(call.settings.audit_public_key)
-    seal = seal_of(call.view, log_of(call), tp, record.offset, keys)
+    receipt, sealed = _find_receipt(call, record, tp)
     return {
         "position": position(record),
         "recorded": True,
@@ -48,24 +49,37 @@ def prove_fact(call: Call) -> Json:
             "outcome": derivation.outcome,
             "detail": derivation.detail[:_MAX_DETAIL],
         },
-        "sealed": None if seal is None else _seal_json(seal),
-        "receipt": _receipt_path(call, record),
+        "sealed": sealed,
+        "receipt": receipt,
     }
 
 
-def _receipt_path(call: Call, record: Record) -> str | None:
-    """Return the path of the receipt of a record, None while there is none."""
-    log, tp = followed_log(call.settings), TopicPartition(record.topic, record.partition)
-    if log is None or not has_receipt(log, call.view, tp, record.offset):
-        return None
-    return f"/v1/audit/receipts/{position(record)}"
+def _find_receipt(call: Call, record: Record, tp: TopicPartition) -> tuple[str | None, Json | None]:
+    """Return the path of the receipt of a record, and the checkpoint that covers it.
+
+    The checkpoint is that of a transparency log, or, where there is none, of a chain.
+    """
+    log = followed_log(call.settings)
+    if log is None:
+        keys = load_keys(call.settings.audit_public_key)
+        seal = seal_of(call.view, log_of(call), tp, record.offset, keys)
+        return None, None if seal is None else _seal_json(seal)
+    published = find_published(log, call.view, tp, record.offset)
+    if published is None:
+        return None, None
+    path = f"/v1/audit/receipts/{position(record)}"
+    return path, _log_seal_json(log.read_status(call.view), published, record)
 
 
 def show_audit(call: Call) -> Json:
     """Return how far each partition of facts is sealed, read once for each state of the log."""
     state = process_of(call).log()
     keys = load_keys(call.settings.audit_public_key)
-    return state.once("audit", lambda: audit_standing(call.view, log_of(call), state, keys))
+    log = followed_log(call.settings)
+    covered = None if log is None else find_coverage(call, log, state)
+    return state.once(
+        "audit", lambda: audit_standing(call.view, log_of(call), state, keys, covered)
+    )
 
 
 def _read(call: Call, place: str) -> Record | None:
@@ -76,6 +90,20 @@ def _read(call: Call, place: str) -> Record | None:
         return next(read_offsets(log_of(call), tp, [offset], PATIENCE_S), None)
     except AccessDenied:
         return None
+
+
+def _log_seal_json(status: LogStatus, published: PublishedEntry, record: Record) -> Json:
+    """Return the checkpoint of the log; invalid if the record is not the one that was logged."""
+    checkpoint = published.head.checkpoint
+    same = parse_entry(published.line) == entry_of(record)
+    return {
+        "index": published.index,
+        "size": checkpoint.size,
+        "origin": checkpoint.origin,
+        "at": iso_ms(status.published_ms or 0),
+        "cosigners": list(map(cosigner_json, status.cosignatures)),
+        "signature": Signature.VALID if same else Signature.INVALID,
+    }
 
 
 def _seal_json(seal: Seal) -> Json:

@@ -6,9 +6,10 @@ from typing import Any
 
 from schemas.formats import iso_ms
 from streams.api.route import Call, Query, Route
+from streams.engine.records import TopicPartition
 from streams.errors import NotFound
 from streams.log.state import LogState
-from streams.ops.audit.standing import count_unsealed
+from streams.ops.audit.standing import LogCoverage, count_unsealed
 from streams.ops.tlog.logged_topics import logged_topics
 from streams.ops.tlog.note import to_base64
 from streams.ops.tlog.policy import Cosignature
@@ -36,12 +37,7 @@ def show_log(call: Call) -> Json:
 def _log_json(call: Call, log: TransparencyLog, state: LogState) -> Json:
     status = log.read_status(call.view)
     root = None if status.head is None else to_base64(status.head.checkpoint.root)
-    names = sorted(logged_topics(call.settings.prefix))
-    covered_to = {
-        tp: end_of_published(call.view, tp, status.size)
-        for name in names
-        for tp in state.partitions_of(name)
-    }
+    covered_to = _covered_to(call, state, status.size)
     uncovered = count_unsealed(log_of(call), covered_to, state.ranges)
     return {
         "origin": log.origin,
@@ -49,7 +45,7 @@ def _log_json(call: Call, log: TransparencyLog, state: LogState) -> Json:
         "root": root,
         "sequenced": status.sequenced,
         "published_at": None if status.published_ms is None else iso_ms(status.published_ms),
-        "cosigners": [_cosigner_json(each) for each in status.cosignatures],
+        "cosigners": [cosigner_json(each) for each in status.cosignatures],
         "quorum": status.head is not None,
         "conflict": status.conflict,
         "refused": status.refused,
@@ -66,7 +62,27 @@ def _log_json(call: Call, log: TransparencyLog, state: LogState) -> Json:
     }
 
 
-def _cosigner_json(cosignature: Cosignature) -> Json:
+def find_coverage(call: Call, log: TransparencyLog, state: LogState) -> LogCoverage:
+    """Return what the newest checkpoint covers."""
+    status = log.read_status(call.view)
+    if status.head is None:
+        return LogCoverage({}, None, None)
+    covered_to = _covered_to(call, state, status.size)
+    key_id = status.head.note.signatures[0].key_id
+    return LogCoverage(covered_to, status.published_ms, key_id)
+
+
+def _covered_to(call: Call, state: LogState, size: int) -> dict[TopicPartition, int]:
+    """Return the first offset of each logged partition without an entry below an index."""
+    return {
+        tp: end_of_published(call.view, tp, size)
+        for name in sorted(logged_topics(call.settings.prefix))
+        for tp in state.partitions_of(name)
+    }
+
+
+def cosigner_json(cosignature: Cosignature) -> Json:
+    """Return the name and the time of a cosignature."""
     return {"name": cosignature.name, "at": iso_ms(cosignature.at_s * 1000)}
 
 

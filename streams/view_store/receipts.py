@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from streams.engine.records import TopicPartition
 from streams.errors import NotFound
 from streams.ops.tlog.heads import SignedHead
@@ -17,9 +19,19 @@ from streams.view_store.transparency import (
 from streams.views.reads import RowReader
 
 
-def has_receipt(log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int) -> bool:
-    """Return whether a record has a published entry."""
-    return _find_published(log, rows, find_entry(rows, tp, offset)) is not None
+class PublishedEntry(NamedTuple):
+    """The entry of a record, with its index, and the newest checkpoint, which covers it."""
+
+    head: SignedHead
+    index: int
+    line: bytes
+
+
+def find_published(
+    log: TransparencyLog, rows: RowReader, tp: TopicPartition, offset: int
+) -> PublishedEntry | None:
+    """Return the published entry of a record, None while there is none."""
+    return _find_published(log, rows, find_entry(rows, tp, offset))
 
 
 def find_receipt(
@@ -40,12 +52,12 @@ def find_receipt(
 
 def _find_published(
     log: TransparencyLog, rows: RowReader, entry: tuple[int, bytes] | None
-) -> tuple[SignedHead, int, bytes] | None:
+) -> PublishedEntry | None:
     """Return an entry with its index and the newest checkpoint, if that covers it."""
     head = log.read_head(rows)
     if entry is None or head is None or entry[0] >= head.checkpoint.size:
         return None
-    return head, *entry
+    return PublishedEntry(head, *entry)
 
 
 def _make_receipt(rows: RowReader, head: SignedHead, index: int, line: bytes) -> bytes:

@@ -167,6 +167,22 @@ describe("proof", () => {
     expect(listLevels(broken, false)[2]?.holds).toBe(false);
   });
 
+  it("names the entry of a transparency log", () => {
+    const sealed = {
+      index: 7,
+      size: 9,
+      origin: "hr.example.com/tlog",
+      at: "2026-01-01T00:00:00.000Z",
+      cosigners: [],
+      signature: "valid" as const,
+    };
+    const level = listLevels({ ...proof, sealed }, true)[2];
+    expect(level).toMatchObject({ name: "sealed", holds: true, word: "sealed" });
+    expect(level?.detail).toContain("Entry 7 of 9 in the log hr.example.com/tlog");
+    const broken = { ...proof, sealed: { ...sealed, signature: "invalid" as const } };
+    expect(listLevels(broken, true)[2]?.holds).toBe(false);
+  });
+
   it("says whether a receipt is there, where there is a transparency log", () => {
     const receipt = "/v1/audit/receipts/t/0/1";
     expect(listLevels({ ...proof, receipt }, true)[3]?.holds).toBe(true);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from schemas import Undecodable, decode, to_json
 from schemas.formats import iso_ms
@@ -15,7 +15,13 @@ from streams.log.newest import newest_first
 from streams.log.state import LogState, OffsetRange
 from streams.ops.audit.chain import COVERED
 from streams.ops.audit.keys import Keys
-from streams.ops.audit.seals import PATIENCE_S, check_signature, last_checkpoint, read_span
+from streams.ops.audit.seals import (
+    PATIENCE_S,
+    Signature,
+    check_signature,
+    last_checkpoint,
+    read_span,
+)
 from streams.views.reads import ReadOnlyStore
 from topology.core import AUDIT_REDRIVES
 from topology.topics import full_name
@@ -27,15 +33,46 @@ MAX_COUNTED = 1000
 _RECORD = AUDIT_REDRIVES.record or ""
 
 
-def audit_standing(view: ReadOnlyStore, log: Log, state: LogState, keys: Keys) -> Json:
+class LogCoverage(NamedTuple):
+    """What the newest checkpoint of a transparency log covers.
+
+    covered_to: the first offset of each partition that it does not cover.
+    published_ms, key_id: None before the first checkpoint.
+    """
+
+    covered_to: Mapping[TopicPartition, int]
+    published_ms: int | None
+    key_id: str | None
+
+
+class _PartitionSeal(NamedTuple):
+    """The last checkpoint over a partition.  sealed_to: the first offset that it does not cover."""
+
+    sealed_to: int
+    at_ms: int
+    key_id: str
+    signature: Signature
+
+
+def audit_standing(
+    view: ReadOnlyStore,
+    log: Log,
+    state: LogState,
+    keys: Keys,
+    coverage: LogCoverage | None = None,
+) -> Json:
     """Return how far each partition of facts is sealed, and the newest redrives.
 
+    coverage: of the transparency log; None where chains of checkpoints seal the facts.
     Raises BrokerUnavailable.
     """
     names = [full_name(topic, state.prefix) for topic in COVERED]
     tps = [tp for name in names for tp in state.partitions_of(name)]
-    checkpoints = {tp: last_checkpoint(view, tp, keys) for tp in tps}
-    sealed_to = {tp: None if c is None else c["offset"] for tp, c in checkpoints.items()}
+    seals = {
+        tp: _chain_seal(view, tp, keys) if coverage is None else _log_seal(coverage, tp)
+        for tp in tps
+    }
+    sealed_to = {tp: None if seal is None else seal.sealed_to for tp, seal in seals.items()}
     unsealed = count_unsealed(log, sealed_to, state.ranges)
     partitions = [
         {
@@ -44,13 +81,29 @@ def audit_standing(view: ReadOnlyStore, log: Log, state: LogState, keys: Keys) -
             "sealed_to": sealed_to[tp],
             "end": state.ranges[tp].end,
             "unsealed": unsealed[tp],
-            "sealed_at": None if checkpoint is None else iso_ms(checkpoint["at"]),
-            "key_id": None if checkpoint is None else checkpoint["key_id"],
-            "signature": None if checkpoint is None else check_signature(checkpoint, keys),
+            "sealed_at": None if seal is None else iso_ms(seal.at_ms),
+            "key_id": None if seal is None else seal.key_id,
+            "signature": None if seal is None else seal.signature,
         }
-        for tp, checkpoint in checkpoints.items()
+        for tp, seal in seals.items()
     ]
     return {"partitions": partitions, "redrives": newest_redrives(log, state)}
+
+
+def _chain_seal(view: ReadOnlyStore, tp: TopicPartition, keys: Keys) -> _PartitionSeal | None:
+    checkpoint = last_checkpoint(view, tp, keys)
+    if checkpoint is None:
+        return None
+    signature = check_signature(checkpoint, keys)
+    return _PartitionSeal(checkpoint["offset"], checkpoint["at"], checkpoint["key_id"], signature)
+
+
+def _log_seal(coverage: LogCoverage, tp: TopicPartition) -> _PartitionSeal | None:
+    """Return the seal of a log's checkpoint, which the view has verified."""
+    covered_to, at_ms, key_id = coverage.covered_to.get(tp), coverage.published_ms, coverage.key_id
+    if not covered_to or at_ms is None or key_id is None:
+        return None
+    return _PartitionSeal(covered_to, at_ms, key_id, Signature.VALID)
 
 
 def count_unsealed(

@@ -27,6 +27,17 @@ function describeSeal(sealed: Proof["sealed"]): Level {
   if (sealed === null) {
     return { name: "sealed", holds: null, word: "not sealed", detail: "No checkpoint covers it." };
   }
+  if ("index" in sealed) {
+    const failed = sealed.signature === "invalid";
+    return {
+      name: "sealed",
+      holds: failed ? false : sealed.signature === "valid" ? true : null,
+      word: failed ? "seal is broken" : "sealed",
+      detail:
+        `Entry ${sealed.index} of ${sealed.size} in the log ${sealed.origin};` +
+        ` signature ${sealed.signature}.`,
+    };
+  }
   const failed = sealed.signature === "invalid" || sealed.records === "differ";
   const checked = sealed.signature === "valid" && sealed.records === "match";
   return {

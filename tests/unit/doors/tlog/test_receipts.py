@@ -17,7 +17,8 @@ from streams.ops.tlog.policy import parse_policy
 from streams.ops.tlog.receipt import check_receipt, parse_receipt
 from streams.ops.tlog.writer import NOT_PUBLISHED
 from tests.unit.doors.tlog.served import ServedLog, get, rule_of
-from tests.unit.ops.tlog.example_log import POLICY
+from tests.unit.gateway.test_answers import conforms
+from tests.unit.ops.tlog.example_log import KEY, ORIGIN, POLICY
 from tests.unit.ops.tlog.logged import EVENTS, PARTITIONS
 
 RECEIPTS = "/v1/audit/receipts"
@@ -100,6 +101,47 @@ def test_a_proof_names_the_receipt_once_there_is_one(served: ServedLog) -> None:
         assert [proof["receipt"] for proof in proofs] == [f"{RECEIPTS}/apc.events/0/1", None]
         assert get(http, proofs[0]["receipt"]).status_code == 200
         assert "receipts" in get(http, "/v1/service").json()["features"]
+
+
+def test_a_proof_has_the_checkpoint_of_the_log(served: ServedLog) -> None:
+    served.write(3)
+    served.logged.write_facts(1)
+    path = "/v1/records/{topic}/{partition}/{offset}/proof"
+    with served.gateway() as http:
+        sealed, missing = [get(http, f"/v1/records/apc.events/0/{n}/proof").json() for n in (1, 4)]
+        conforms("GET", path, 200, sealed)
+    assert missing["sealed"] is None
+    assert sealed["sealed"].pop("at").startswith("2024-11-24T")
+    assert sealed["sealed"] == {
+        "index": 1,
+        "size": 3,
+        "origin": ORIGIN,
+        "cosigners": [],
+        "signature": "valid",
+    }
+
+
+def test_a_proof_says_that_a_record_is_not_the_one_that_was_logged(served: ServedLog) -> None:
+    served.write(3)
+    with served.gateway() as http:
+        slots = served.logged.log.slots(EVENTS)
+        fact = slots[1]
+        assert fact is not None
+        slots[1] = fact._replace(value=b"forged")
+        proof = get(http, "/v1/records/apc.events/0/1/proof").json()
+    assert proof["sealed"]["signature"] == "invalid"
+
+
+def test_the_audit_says_what_the_log_covers(served: ServedLog) -> None:
+    served.write(3)
+    served.logged.write_facts(2)
+    with served.gateway() as http:
+        body = get(http, "/v1/audit").json()
+        conforms("GET", "/v1/audit", 200, body)
+    covered, *others = body["partitions"]
+    assert (covered["topic"], covered["sealed_to"], covered["unsealed"]) == ("apc.events", 3, 2)
+    assert (covered["key_id"], covered["signature"]) == (KEY.id, "valid")
+    assert {each["sealed_to"] for each in others} == {None}
 
 
 def ask_tool(served: ServedLog, position: str) -> dict[str, Any]:
