@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from streams.engine.records import Record
+
 _NUMBER = "0|[1-9][0-9]{0,18}"
 _PARTITION = rf"(?P<topic>[A-Za-z0-9._-]{{1,249}})/(?P<partition>{_NUMBER})"
 _RECORD = re.compile(
@@ -78,6 +80,13 @@ class GapEntry(NamedTuple):
 
 
 Entry = RecordEntry | GapEntry
+
+
+def entry_of(record: Record) -> RecordEntry:
+    """Return the entry of a record; the time of one that has none, and so a negative one, is 0."""
+    digest = record_digest(record.key, record.value, record.headers or ())
+    timestamp = max(0, record.timestamp)
+    return RecordEntry(record.topic, record.partition, record.offset, timestamp, digest)
 
 
 def sort_key(entry: Entry) -> tuple[str, int, int]:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from streams.engine.records import Record
-from streams.ops.tlog.entries import RecordEntry, parse_entry, record_digest
+from streams.ops.tlog.entries import RecordEntry, entry_of, parse_entry
 from streams.ops.tlog.merkle import HASH_BYTES, ProofInvalid, leaf_hash, root_by_inclusion
 from streams.ops.tlog.note import (
     Checkpoint,
@@ -210,6 +210,4 @@ def _check_proof(receipt: Receipt) -> tuple[ReceiptFault | None, str]:
 
 def compare_record(record: Record, entry: RecordEntry) -> RecordMatch:
     """Compare position, time and digest of a record with those of an entry."""
-    digest = record_digest(record.key, record.value, record.headers or ())
-    same = entry == (record.topic, record.partition, record.offset, record.timestamp, digest)
-    return RecordMatch.MATCHES if same else RecordMatch.DIFFERS
+    return RecordMatch.MATCHES if entry == entry_of(record) else RecordMatch.DIFFERS

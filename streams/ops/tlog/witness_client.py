@@ -75,12 +75,13 @@ class CosigningRequest:
     """A checkpoint to be cosigned.
 
     note: with the signatures of the log only.  prove: returns the proof that the tree begins with
-    that of a size.
+    that of a size.  published: the last checkpoint that was published, None without one.
     """
 
     checkpoint: Checkpoint
     note: Note
     prove: Callable[[int], Sequence[bytes]]
+    published: Note | None = None
 
     def encode(self, old: int) -> bytes:
         """Return the body for a witness that has cosigned the tree of size `old`."""
@@ -245,8 +246,9 @@ class WitnessClient:
             return results
         detail = f"it answers with status {status}"
         if status == httpx.codes.UNPROCESSABLE_ENTITY:
-            note = request.note.encode().decode()
-            _log.error("%s has cosigned another tree than this one:\n%s", endpoint.url, note)
+            notes = [each for each in (request.published, request.note) if each is not None]
+            texts = "\n".join(each.encode().decode() for each in notes)
+            _log.error("%s has cosigned another tree than these:\n%s", endpoint.url, texts)
             return _same(endpoint, WitnessOutcome.CONFLICT, detail)
         if status in _REFUSALS:
             return _same(endpoint, WitnessOutcome.REFUSED, detail)

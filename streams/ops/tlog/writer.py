@@ -14,13 +14,13 @@ from typing import NamedTuple, Self
 
 from schemas import encode, sha256_hex
 from streams.engine.log import Log, Reader
-from streams.engine.records import Output, Record, TopicPartition
+from streams.engine.records import Output, TopicPartition
 from streams.errors import Fenced, InputTruncated
 from streams.log.reading import partitions
 from streams.ops.audit.keys import Keys
 from streams.ops.tlog.batches import EntrySequence, sign_batch, split_entries
 from streams.ops.tlog.chains import check_chains
-from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, record_digest, sort_key
+from streams.ops.tlog.entries import Entry, GapEntry, RecordEntry, entry_of, sort_key
 from streams.ops.tlog.errors import LogRolledBack
 from streams.ops.tlog.heads import SignedHead
 from streams.ops.tlog.log_keys import LogKeys
@@ -39,7 +39,7 @@ from streams.ops.tlog.witness_client import (
     WitnessResult,
     add_cosignatures,
 )
-from topology.core import AUDIT_ENTRIES, AUDIT_TREE_HEADS
+from topology.core import AUDIT_ENTRIES, AUDIT_TREE_HEADS, TRANSPARENCY
 from topology.topics import full_name
 
 AT_ONCE = 200_000
@@ -114,6 +114,7 @@ class LogWriter:
         self._producer = log.producer(f"{prefix}headrace-audit")
         self._state = EntrySequence(keys.origin, ())
         self._published = self._heads_offset = 0
+        self._last_note: Note | None = None
         self._gaps: list[GapEntry] = []
         self._reader: Reader | None = None
         self._covered: list[TopicPartition] = []
@@ -125,6 +126,7 @@ class LogWriter:
             check_chains(self._log, self._prefix, self._chain_keys)
         self._keep_position()
         self._published = self._size_of(newest)
+        self._last_note = None if newest is None else newest.note
         positions = self._check_partitions()
         self._probe_witnesses()
         self._reader = self._log.reader(positions)
@@ -143,6 +145,7 @@ class LogWriter:
         Raises Fenced if another writer has begun, LogRolledBack, CommitFailed, BrokerUnavailable.
         """
         first = self._state.size
+        self._check_ends()
         entries: list[Entry] = [*self._gaps, *self._read_records()]
         if entries:
             lines = [entry.encode() for entry in sorted(entries, key=sort_key)]
@@ -211,14 +214,32 @@ class LogWriter:
             self._gaps.append(gap)
         return {tp: max(offset, starts[tp]) for tp, offset in due.items()}
 
+    def _check_ends(self) -> None:
+        """Raise LogRolledBack if a topic of the log ends below what this process has seen."""
+        entries, heads = partitions(self._log, [full_name(t, self._prefix) for t in TRANSPARENCY])
+        ends = self._log.high_watermarks([entries, heads])
+        batch = self._state.batch
+        for tp, seen in ((entries, 0 if batch is None else batch[0]), (heads, self._heads_offset)):
+            if ends[tp] < seen:
+                raise LogRolledBack(
+                    f"{tp.topic}/{tp.partition} ends at {ends[tp]}, and has ended at {seen}"
+                )
+
     def _read_records(self) -> list[RecordEntry]:
+        """Return entries of the records that are new.  Raises LogRolledBack."""
         assert self._reader is not None, "the writer is open"
         ends = self._log.ends(self._covered)
+        for tp, end in ends.items():
+            if end < self._reader.position(tp):
+                raise LogRolledBack(
+                    f"{tp.topic}/{tp.partition} ends at {end}, and was read to"
+                    f" {self._reader.position(tp)}"
+                )
         entries: list[RecordEntry] = []
         while len(entries) < AT_ONCE and any(
             self._reader.position(tp) < end for tp, end in ends.items()
         ):
-            entries += map(_entry_of, self._reader.poll(_POLL_S))
+            entries += map(entry_of, self._reader.poll(_POLL_S))
         return entries
 
     def _commit_entries(self, lines: list[bytes]) -> None:
@@ -255,7 +276,7 @@ class LogWriter:
         note = add_cosignatures(signed, results)
         self._commit_head(checkpoint, note, at_ms)
         self._directory.write(CHECKPOINT, note.encode())
-        self._published = checkpoint.size
+        self._published, self._last_note = checkpoint.size, note
         return Published(note, results)
 
     def _cosign(self, checkpoint: Checkpoint, note: Note) -> tuple[WitnessResult, ...]:
@@ -271,7 +292,7 @@ class LogWriter:
         def prove(old: int) -> Sequence[bytes]:
             return prove_consistency(old, checkpoint.size, nodes.node)
 
-        results = self._witnesses.cosign(CosigningRequest(checkpoint, note, prove))
+        results = self._witnesses.cosign(CosigningRequest(checkpoint, note, prove, self._last_note))
         if any(each.outcome in _UNEXPECTED for each in results):
             self._check_ahead(results, self._read_log().state.size)
         return tuple(results)
@@ -304,8 +325,3 @@ class LogWriter:
             raise Fenced(
                 "another audit writer has begun and takes over", advice="Run one at a time."
             ) from exc
-
-
-def _entry_of(record: Record) -> RecordEntry:
-    digest = record_digest(record.key, record.value, record.headers or ())
-    return RecordEntry(record.topic, record.partition, record.offset, record.timestamp, digest)

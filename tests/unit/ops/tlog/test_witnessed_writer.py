@@ -138,7 +138,7 @@ def test_witnesses_know_of_a_log_that_was_lost_with_its_folder(
         pytest.fail("the writer has started")
 
 
-def test_a_fork_is_not_published(witnessed: Witnessed) -> None:
+def test_a_fork_is_not_published(witnessed: Witnessed, caplog: pytest.LogCaptureFixture) -> None:
     first, _ = witnessed.witnesses
     witnessed.logged.write_facts(3)
     with witnessed.writer() as writer:
@@ -149,6 +149,9 @@ def test_a_fork_is_not_published(witnessed: Witnessed) -> None:
     assert result.lacks_quorum
     assert [each.outcome for each in result.witnesses] == ["witness_conflict", "cosigned"]
     assert (witnessed.logged.heads(), witnessed.logged.checkpoint().size) == (1, 3)
+    (error,) = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+    notes = error.split(f"\n{ORIGIN}\n")[1:]
+    assert [note.partition("\n")[0] for note in notes] == ["3", "5"]
 
 
 def test_a_witness_that_is_ahead_stops_the_writer(witnessed: Witnessed) -> None:

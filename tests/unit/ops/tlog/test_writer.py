@@ -14,20 +14,22 @@ from hypothesis import strategies as st
 
 from schemas import encode
 from streams.engine.memory import MemoryProducer
-from streams.engine.records import Output
+from streams.engine.records import Output, TopicPartition
 from streams.errors import Fenced, InputTruncated, SettingsError, TopicsMismatch
+from streams.log.reading import records
 from streams.ops.tlog.batches import EntrySequence, sign_batch
 from streams.ops.tlog.entries import GapEntry, RecordEntry, parse_entry
 from streams.ops.tlog.errors import LogRolledBack
 from streams.ops.tlog.keys import sign_checkpoint
 from streams.ops.tlog.merkle import Tree, leaf_hash
 from streams.ops.tlog.note import Checkpoint, Note
+from streams.ops.tlog.receipt import RecordMatch, compare_record
 from streams.ops.tlog.tile_directory import SIGNED, TileDirectory
 from streams.ops.tlog.writer import LogWriter
 from streams.ops.topics import create_topics
 from tests.examples import example_count
 from tests.unit.ops.tlog.example_log import KEY, ORIGIN, PRIVATE
-from tests.unit.ops.tlog.logged import EVENTS, PARTITIONS, Logged
+from tests.unit.ops.tlog.logged import ENTRIES, EVENTS, HEADS, PARTITIONS, Logged
 from topology.core import AUDIT_ENTRIES, AUDIT_TREE_HEADS
 
 
@@ -174,6 +176,27 @@ def test_a_second_writer_fences_the_first(logged: Logged) -> None:
     logged.check()
 
 
+def test_a_writer_that_is_fenced_after_it_has_signed_publishes_nothing(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged.write_facts(3)
+    with logged.writer() as first:
+        sign = first._sign
+
+        def sign_and_lose(*arguments: Any) -> Note:
+            note = sign(*arguments)
+            logged.write_facts(2)
+            run_round(logged)
+            return note
+
+        monkeypatch.setattr(first, "_sign", sign_and_lose)
+        with pytest.raises(Fenced, match="another audit writer"):
+            first.round()
+    logged.check()
+    assert (len(logged.notes), logged.heads()) == (2, 1)
+    assert logged.checkpoint().size == 5
+
+
 def test_noise_without_the_key_changes_nothing(logged: Logged) -> None:
     logged.write_facts(3)
     run_round(logged)
@@ -207,6 +230,21 @@ def test_a_cut_end_is_seen_before_anything_is_signed(
     create_topics(logged.log, logged.settings)
     with pytest.raises(LogRolledBack), logged.writer():
         pytest.fail("the writer has opened")
+    assert logged.notes == notes
+
+
+@pytest.mark.parametrize("tp", [ENTRIES, HEADS, EVENTS], ids=lambda tp: tp.topic)
+def test_an_end_that_is_cut_off_beside_a_running_writer_is_seen_in_its_next_round(
+    logged: Logged, tp: TopicPartition
+) -> None:
+    logged.write_facts(3)
+    with logged.writer() as writer:
+        writer.round()
+        notes = list(logged.notes)
+        logged.write_facts(1, PARTITIONS[1])
+        logged.log.slots(tp).clear()
+        with pytest.raises(LogRolledBack, match=f"{tp.topic}/0 ends at 0, and"):
+            writer.round()
     assert logged.notes == notes
 
 
@@ -250,6 +288,17 @@ def test_missing_first_records_stop_the_writer_or_have_an_entry(logged: Logged) 
     logged.write_facts(1)
     run_round(logged)
     logged.check()
+
+
+def test_a_record_without_a_time_has_an_entry_that_is_read(logged: Logged) -> None:
+    logged.log.append_at(Output(EVENTS.topic, b"k", b"v", (), 0), -1)
+    run_round(logged)
+    run_round(logged)
+    (entry,) = map(parse_entry, logged.lines())
+    assert isinstance(entry, RecordEntry)
+    assert (entry.offset, entry.timestamp) == (0, 0)
+    (record,) = records(logged.log, [EVENTS])
+    assert compare_record(record, entry) is RecordMatch.MATCHES
 
 
 def test_a_log_without_topics_says_what_to_do(tmp_path: Path) -> None:
