@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -11,11 +12,14 @@ from schemas.formats import iso_ms
 from streams.engine.log import Log
 from streams.engine.records import Record
 from streams.errors import HeadraceError
+from streams.log.fetching import read_offsets
 from streams.log.newest import newest_first
 from streams.log.reading import partitions
+from streams.ops.audit.verify import UNCOVERED_MS
 from streams.ops.doctor.findings import Check, fail, failed, ok, warn
 from streams.ops.tlog.heads import SignedHead, parse_head
 from streams.ops.tlog.log_keys import choose_origin
+from streams.ops.tlog.logged_topics import logged_topics
 from streams.ops.tlog.policy import Policy, load_policy
 from streams.ops.tlog.receipt import judge_note
 from streams.settings.service import ServiceSettings
@@ -24,10 +28,15 @@ from topology.declarations import Topic
 from topology.topics import full_name
 
 NAME = "tlog"
+_MINUTE_MS, _PATIENCE_S = 60_000, 3.0
 _MAX_CHECKED = 1000
 """The most records of a topic that are looked at, the newest."""
 _VERIFY = "`headrace audit verify` compares the whole log with its checkpoints."
 _WRITE = "See whether `headrace audit write` runs, and what it says."
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 class _DatedHead(NamedTuple):
@@ -37,14 +46,21 @@ class _DatedHead(NamedTuple):
     at_ms: int
 
 
-def check_log(log: Log, settings: ServiceSettings) -> Iterator[Check]:
-    """Check the newest records of the transparency log, if the settings name a policy."""
+def check_log(
+    log: Log, settings: ServiceSettings, clock: Callable[[], int] = now_ms
+) -> Iterator[Check]:
+    """Check the newest records of the transparency log, if the settings name a policy.
+
+    clock: ms since the epoch.
+    """
     if settings.tlog_policy is None:
         return
     try:
         policy = load_policy(settings.tlog_policy)
         origin = choose_origin(policy, settings.tlog_origin)
-        yield _check_heads(_read_heads(log, settings.prefix, policy, origin), policy, origin)
+        heads = _read_heads(log, settings.prefix, policy, origin)
+        yield _check_heads(heads, policy, origin)
+        yield from _check_age(log, settings.prefix, heads, clock())
         yield from _check_batches(log, settings.prefix, policy, origin)
     except HeadraceError as exc:
         yield failed(NAME, exc)
@@ -76,6 +92,25 @@ def _check_heads(heads: list[_DatedHead], policy: Policy, origin: str) -> Check:
         return fail(NAME, f"{newest} is not accepted: {judgement.detail}", _WRITE)
     names = ", ".join(each.name for each in judgement.cosignatures) or "nobody"
     return ok(NAME, f"{newest} is cosigned by {names}")
+
+
+def _check_age(log: Log, prefix: str, heads: list[_DatedHead], now: int) -> Iterator[Check]:
+    """Check that no fact has been there for ten minutes that came after the newest checkpoint.
+
+    Clocks may differ by a minute.
+    """
+    if not heads:
+        return
+    tps = partitions(log, sorted(logged_topics(prefix)))
+    with log.reader(dict.fromkeys(tps, 0)) as reader:
+        firsts = reader.first_since(heads[0].at_ms + _MINUTE_MS)
+    records = (
+        next(read_offsets(log, tp, [offset], _PATIENCE_S), None) for tp, offset in firsts.items()
+    )
+    oldest = min((record.timestamp for record in records if record is not None), default=now)
+    if oldest < now - UNCOVERED_MS:
+        message = f"facts since {iso_ms(oldest)} have no published entry"
+        yield warn(NAME, message, _WRITE)
 
 
 def _check_batches(log: Log, prefix: str, policy: Policy, origin: str) -> Iterator[Check]:

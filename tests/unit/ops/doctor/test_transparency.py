@@ -29,7 +29,7 @@ def publish(logged: Logged, count: int) -> None:
 
 
 def check(logged: Logged) -> list[Check]:
-    return list(check_log(logged.log, logged.settings))
+    return list(check_log(logged.log, logged.settings, lambda: logged.now))
 
 
 def test_without_a_policy_nothing_is_checked(logged: Logged) -> None:
@@ -68,6 +68,19 @@ def test_noise_is_counted(logged: Logged) -> None:
     checkpoint, batches = check(logged)
     assert (checkpoint.level, batches.level) == (Level.OK, Level.WARN)
     assert batches.said == "1 of the newest 2 batches of entries do not count"
+
+
+def test_facts_that_came_long_after_the_newest_checkpoint(logged: Logged) -> None:
+    publish(logged, 2)
+    logged.now += 3_600_000
+    logged.write_facts(1)
+    assert len(check(logged)) == 1
+    logged.now += 601_000
+    checkpoint, age = check(logged)
+    assert (checkpoint.level, age.level) == (Level.OK, Level.WARN)
+    assert age.said.startswith("facts since 2024-11-24T")
+    publish(logged, 0)
+    assert len(check(logged)) == 1
 
 
 def test_a_policy_that_is_none(logged: Logged, tmp_path: Path) -> None:
