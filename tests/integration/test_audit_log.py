@@ -251,6 +251,35 @@ def test_go_proves_what_the_folder_and_the_gateway_hold(
     assert runs[0].stdout == runs[1].stdout == f"{notes} notes, {len(lines)} entries\n"
 
 
+@pytest.fixture(scope="module")
+def fsck(tmp_path_factory: pytest.TempPathFactory) -> GoTool:
+    module = Path(__file__).parents[1] / "interop" / "fsck"
+    return GoTool(".", tmp_path_factory.mktemp("fsck"), module)
+
+
+def test_the_fsck_of_tessera_reads_the_gateway_and_an_export(
+    system: Live, folder: Path, numbers: Iterator[range], fsck: GoTool, tmp_path: Path
+) -> None:
+    send(system, next(numbers))
+    run_audit(system.environ, "write", "--once")
+    checkpoint = (folder / "tlog" / "checkpoint").read_bytes()
+    with system.client as client:
+        wait_for(
+            lambda: client.get("/tlog/checkpoint").content == checkpoint, "the gateway has the log"
+        )
+    export = tmp_path / "export"
+    run_audit(system.environ, "export", str(export))
+    key = str(folder / "auditor.pem.vkey")
+    for place in (f"{system.url}/tlog", str(folder / "tlog"), str(export / "tlog")):
+        ran = fsck.run(key, place, cwd=tmp_path)
+        assert (ran.returncode, ran.stdout) == (0, "whole\n"), ran.stderr
+    policy = str(folder / "auditor.pem.policy")
+    command = ("verify", "--json", "--segment", str(export), "--policy", policy)
+    verified = json.loads(run_audit({}, *command))
+    assert (verified["holds"], verified["covered"]) == (True, True)
+    assert sum(each["records"] for each in verified["partitions"]) == verified["size"]
+
+
 def get_receipt(client: httpx.Client, line: bytes) -> bytes:
     entry = parse_entry(line)
     assert isinstance(entry, RecordEntry)

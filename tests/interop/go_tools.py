@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,12 @@ class GoTool:
     def command(self) -> list[str]:
         return [str(self._program)]
 
-    def run(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, cwd: Path, prefix: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it to its end.  prefix: a command that runs it."""
         return subprocess.run(
-            [str(self._program), *arguments],
+            [*prefix, str(self._program), *arguments],
             cwd=cwd,
             capture_output=True,
             text=True,

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +27,7 @@ from streams.ops.tlog.policy import Policy, parse_policy
 from streams.ops.tlog.receipt import check_receipt, encode_receipt
 from streams.ops.tlog.tiles import HEIGHT, WIDTH, Tile, encode_bundle, hash_tile, width_of
 from tests.interop.go_tools import GoTool
+from tests.processes import ROOT, environ_of
 
 pytestmark = pytest.mark.slow
 ORIGIN = "hr.example.com/tlog"
@@ -112,6 +118,47 @@ def test_go_verifies_checkpoints_tiles_and_receipts(program: GoTool, log: Path) 
     ran = program.run(str(log), cwd=log)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout == f"{len(SIZES)} notes, {COUNT} entries\n"
+
+
+@pytest.fixture
+def offline() -> tuple[str, ...]:
+    """Return the command that runs another one without any network, not even that of the host."""
+    command = ("unshare", "--map-root-user", "--net")
+    if shutil.which("unshare") is None or subprocess.run([*command, "true"]).returncode:
+        pytest.skip("this user may not run commands without a network")
+    return command
+
+
+def test_receipts_are_verified_without_a_network(
+    program: GoTool, log: Path, offline: tuple[str, ...]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connect = f"import socket; socket.create_connection({server.getsockname()}, 5)"
+        for prefix, code in (((), 0), (offline, 1)):
+            command = [*prefix, sys.executable, "-c", connect]
+            assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == code
+    ran = program.run(str(log), cwd=log, prefix=offline)
+    assert (ran.returncode, ran.stdout) == (0, f"{len(SIZES)} notes, {COUNT} entries\n"), ran.stderr
+    for name, code in (("receipts/0", 0), ("receipts/599", 0), ("refused/entry", 1)):
+        headrace = (
+            "-m",
+            "streams.cli",
+            "audit",
+            "check",
+            "--json",
+            "--policy",
+            str(log / "policy"),
+        )
+        checked = subprocess.run(
+            [*offline, sys.executable, *headrace, str(log / name)],
+            cwd=ROOT,
+            env=environ_of({}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert checked.returncode == code, checked.stderr
+        assert json.loads(checked.stdout)["holds"] is (code == 0)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,38 @@
-"""Bytes of any kind as an entry, a note, a policy, a bundle, a path or a receipt."""
+"""Bytes of any kind as an entry, a note, a policy, a bundle, a path or a receipt, or an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from itertools import count
 
 from streams.errors import PolicyInvalid
 from streams.ops.tlog.entries import parse_entry
 from streams.ops.tlog.keys import KeyMalformed, parse_verifier_key
 from streams.ops.tlog.note import Checkpoint, NoteMalformed, parse_note
 from streams.ops.tlog.policy import parse_policy
-from streams.ops.tlog.receipt import check_receipt
+from streams.ops.tlog.receipt import check_receipt, judge_note
 from streams.ops.tlog.tiles import BundleMalformed, decode_bundle, encode_bundle, parse_path
-from tests.unit.ops.tlog.example_log import KEY, LINES, NOTE, POLICY, receipt
+from streams.ops.tlog.witness_client import (
+    CosigningRequest,
+    WitnessClient,
+    WitnessOutcome,
+    add_cosignatures,
+)
+from tests.unit.ops.tlog.example_log import CHECKPOINT, KEY, LINES, NOTE, POLICY, receipt
+from tests.unit.ops.tlog.witness_double import (
+    SIZE_TYPE,
+    WitnessDouble,
+    always,
+    policy_of,
+    respond,
+    route,
+)
 
 KNOWN_POLICY = parse_policy(POLICY.encode())
+WITNESS = WitnessDouble("w1")
+WITNESSED = policy_of(WITNESS)
+ANSWERS = ((200, "text/plain"), (409, SIZE_TYPE), (409, "text/plain"), (503, ""))
 
 
 def entry(data: bytes) -> None:
@@ -74,6 +93,25 @@ def whole_receipt(data: bytes) -> None:
         assert result.detail
 
 
+@cache
+def _witness_client() -> WitnessClient:
+    seconds = count(0, 1000)
+    transport = route(WITNESS)
+    return WitnessClient(WITNESSED, 60, transport=transport, clock=lambda: next(seconds))
+
+
+def witness_answer(data: bytes) -> None:
+    """Take an answer of a witness; a cosignature is one by its key over the checkpoint."""
+    status, content_type = ANSWERS[data[0] % len(ANSWERS)] if data else ANSWERS[0]
+    WITNESS.lie = always(lambda: respond(status, data[1:], content_type))
+    request = CosigningRequest(CHECKPOINT, NOTE, lambda old: ())
+    (result,) = _witness_client().cosign(request)
+    if result.signature is not None:
+        judgement = judge_note(add_cosignatures(NOTE, [result]), CHECKPOINT, WITNESSED)
+        assert judgement.fault is None
+    assert (result.signature is not None) == (result.outcome is WitnessOutcome.COSIGNED)
+
+
 PARSERS: tuple[tuple[Callable[[bytes], None], bytes], ...] = (
     (entry, LINES[0]),
     (entry, LINES[2]),
@@ -84,6 +122,8 @@ PARSERS: tuple[tuple[Callable[[bytes], None], bytes], ...] = (
     (path, b"tile/1/x001/234.p/5"),
     (verifier_key, str(KEY).encode()),
     (whole_receipt, receipt()),
+    (witness_answer, b"\0" + WITNESS.cosign(CHECKPOINT)),
+    (witness_answer, b"\x01%d\n" % CHECKPOINT.size),
 )
 
 
