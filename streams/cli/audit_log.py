@@ -29,6 +29,7 @@ def write_log(
     gaps: topic/partition, each to go on without its first records.
     previous: public keys of chains of checkpoints, besides the log's; None: no chain is checked.
     """
+    from streams.engine.metrics_server import serve_registry
     from streams.ops.audit import keys_of
     from streams.ops.tlog.chains import chain_keys
     from streams.ops.tlog.errors import NotWitnessed
@@ -36,6 +37,7 @@ def write_log(
     from streams.ops.tlog.tile_directory import TileDirectory
     from streams.ops.tlog.witness_client import WitnessClient
     from streams.ops.tlog.writer import AT_ONCE, LogWriter
+    from streams.ops.tlog.writer_metrics import WriterMetrics
 
     if settings.crash_at:
         from streams.ops.tlog import crash_points
@@ -45,6 +47,7 @@ def write_log(
     timeout_s, authorities = settings.tlog_witness_timeout_s, settings.tlog_witness_ca
     accepted_gaps = [_parse_partition(gap) for gap in gaps]
     chains = None if previous is None else chain_keys(keys, keys_of(previous))
+    metrics = WriterMetrics()
     directory = TileDirectory(settings.tlog_dir or settings.state_dir / "tlog")
     with (
         common.interrupts() as stopped,
@@ -53,9 +56,11 @@ def write_log(
         LogWriter(
             log, settings.prefix, keys, directory, common.now_ms, accepted_gaps, witnesses, chains
         ) as writer,
+        serve_registry(settings.metrics, metrics.registry, lambda: {"ready": True}),
     ):
         while True:
             result = writer.round()
+            metrics.count(result)
             if result.records or result.note is not None or result.lacks_quorum:
                 _print_round(keys, result, as_json)
             more = result.records >= AT_ONCE

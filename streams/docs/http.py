@@ -11,14 +11,15 @@ from streams.engine import metrics as worker_metrics
 from streams.engine.metrics_server import SETTING
 from streams.gateway import metrics
 from streams.gateway.descriptions import ALL_HTTP_RULES, DESCRIPTIONS
+from streams.ops.tlog import writer_metrics
 from streams.telemetry.metrics import BUCKETS_S, MetricDeclaration
 
 
 def metrics_page() -> str:
     return (
         "# Metrics\n\n"
-        "Metrics that gateways, workers and exporters of spans export at `/metrics`, in the\n"
-        "Prometheus text format.\n"
+        "Metrics that gateways, workers, exporters of spans and the audit writer export at\n"
+        "`/metrics`, in the Prometheus text format.\n"
         "Topics are named without the prefix. The upper bounds of histogram buckets are\n"
         f"{', '.join(map(str, BUCKETS_S))} s.\n\n"
         "How to scrape them, a dashboard and alerts: [observability](../observability.md).\n\n"
@@ -29,7 +30,10 @@ def metrics_page() -> str:
         f"{_declared(worker_metrics.ALL)}\n"
         "## Exporter of spans\n\n"
         f"Served by `headrace export otlp` where `{SETTING}` or `--metrics` says.\n\n"
-        f"{_declared(export_metrics.ALL)}"
+        f"{_declared(export_metrics.ALL)}\n"
+        "## Writer of the transparency log\n\n"
+        f"Of `headrace audit write` with a policy, served where `{SETTING}` says.\n\n"
+        f"{_declared(writer_metrics.ALL)}"
         + "".join(_of_protocol(each.metrics) for each in DESCRIPTIONS if each.metrics is not None)
     )
 

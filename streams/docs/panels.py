@@ -71,7 +71,7 @@ TRANSPARENCY = (
     ),
     Panel(
         "Time without a checkpoint",
-        "Age of the oldest entry that is not published.",
+        "Age of the oldest fact without a published entry in the transparency log.",
         {"max by (instance) (headrace_audit_unpublished_seconds)": "{{instance}}"},
         "s",
     ),
@@ -82,6 +82,18 @@ TRANSPARENCY = (
             "max by (instance) (headrace_tlog_conflict)": "{{instance}} conflict",
             "max by (instance) (headrace_tlog_refused_total)": "{{instance}} refused",
         },
+    ),
+    Panel(
+        "Rounds of the audit writer",
+        "`not_witnessed`: too few witnesses have cosigned.",
+        rate("headrace_audit_rounds_total", "result"),
+        "ops",
+    ),
+    Panel(
+        "Answers of witnesses",
+        "`witness_conflict`: it has cosigned another log.",
+        rate("headrace_audit_witness_answers_total", "witness", "result"),
+        "ops",
     ),
 )
 """Panels of the transparency log."""

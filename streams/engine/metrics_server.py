@@ -1,4 +1,4 @@
-"""An HTTP server, in a separate thread, for the metrics and the state of a worker or exporter."""
+"""An HTTP server, in a separate thread, for the metrics and the state of a process."""
 
 # Written on http.server, and neither `prometheus_client.start_wsgi_server`, which bounds neither
 # connections nor silent clients, nor uvicorn, which waits without limit for a request's headers
@@ -41,14 +41,26 @@ class HasRegistry(Protocol):
 def serve_metrics(
     where: str | None, metrics: HasRegistry, standing: Callable[[], WorkerStatus]
 ) -> Iterator[None]:
-    """Serve metrics at the address `where` while the context lasts; do nothing if it is None.
+    """Serve a worker's metrics at the address `where` while the context lasts; none if it is None.
 
     Raises SettingsError, AddressTaken.
+    """
+    with serve_registry(where, metrics.registry, lambda: readiness(standing())):
+        yield
+
+
+@contextmanager
+def serve_registry(
+    where: str | None, registry: CollectorRegistry, state: Callable[[], dict[str, Any]]
+) -> Iterator[None]:
+    """Serve metrics at the address `where` while the context lasts; do nothing if it is None.
+
+    state: the answer of /readyz, with `ready`.  Raises SettingsError, AddressTaken.
     """
     if where is None:
         yield
         return
-    server = _make_server(Address.parse(where, SETTING), metrics, standing)
+    server = _make_server(Address.parse(where, SETTING), registry, state)
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
     host, port = server.server_address[:2]
@@ -62,7 +74,7 @@ def serve_metrics(
 
 
 def _make_server(
-    address: Address, metrics: HasRegistry, standing: Callable[[], WorkerStatus]
+    address: Address, registry: CollectorRegistry, state: Callable[[], dict[str, Any]]
 ) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         timeout = _SILENCE_S
@@ -70,13 +82,13 @@ def _make_server(
         def do_GET(self) -> None:
             match self.path.partition("?")[0]:
                 case "/metrics":
-                    text = generate_latest(metrics.registry)
+                    text = generate_latest(registry)
                     self._send_body(200, CONTENT_TYPE_PLAIN_0_0_4, text)
                 case "/healthz":
                     self._send_json(200, {"alive": True})
                 case "/readyz":
-                    state = readiness(standing())
-                    self._send_json(200 if state["ready"] else 503, state)
+                    body = state()
+                    self._send_json(200 if body["ready"] else 503, body)
                 case _:
                     self._send_json(404, {"detail": "there are /metrics, /healthz and /readyz"})
 

@@ -321,8 +321,8 @@ class ServiceSettings:
     metrics: str | None = setting(
         "METRICS",
         None,
-        "address of /metrics, /healthz and /readyz of a worker or an exporter of spans, host:port;"
-        " if unset, none",
+        "address of /metrics, /healthz and /readyz of a worker, an exporter of spans or the audit"
+        " writer, host:port; if unset, none",
     )
     crash_at: str = setting(
         "CRASH_AT",

@@ -17,6 +17,7 @@ from streams.docs import dashboard
 from streams.doors.otlp.exporter import metrics as export_metrics
 from streams.engine import metrics as worker_metrics
 from streams.gateway import metrics as gateway_metrics
+from streams.ops.tlog import writer_metrics
 from streams.settings import SECRET_FILES, Settings
 from streams.settings.addresses import Address
 from streams.telemetry.metrics import MetricDeclaration
@@ -28,6 +29,7 @@ DECLARED: tuple[MetricDeclaration, ...] = (
     *worker_metrics.ALL,
     *gateway_metrics.ALL,
     *export_metrics.ALL,
+    *writer_metrics.ALL,
     *asap_metrics.ALL,
 )
 ADDED_BY_PROMETHEUS = {"job", "instance"}
@@ -100,7 +102,12 @@ def test_queries_name_metrics_and_labels_that_are_declared(where: str) -> None:
 def test_every_metric_is_on_the_dashboard() -> None:
     """ASAP's own have their protocol's names, and dashboards that others made."""
     dashboard_names = set().union(*map(names_in, queries().values()))
-    metrics = (*worker_metrics.ALL, *gateway_metrics.ALL, *export_metrics.ALL)
+    metrics = (
+        *worker_metrics.ALL,
+        *gateway_metrics.ALL,
+        *export_metrics.ALL,
+        *writer_metrics.ALL,
+    )
     suffixes = ("", "_bucket", "_count", "_sum")
     missing = [
         d.name for d in metrics if not {d.name + suffix for suffix in suffixes} & dashboard_names

@@ -17,6 +17,7 @@ from streams.ops.tlog.receipt import judge_note
 from streams.ops.tlog.tile_directory import CHECKPOINT, TileDirectory
 from streams.ops.tlog.witness_client import WitnessClient
 from streams.ops.tlog.writer import LogWriter
+from streams.ops.tlog.writer_metrics import WriterMetrics
 from tests.unit.ops.tlog.example_log import ORIGIN, PRIVATE
 from tests.unit.ops.tlog.logged import Logged
 from tests.unit.ops.tlog.witness_double import (
@@ -162,3 +163,24 @@ def test_a_witness_that_is_ahead_stops_the_writer(witnessed: Witnessed) -> None:
         with pytest.raises(LogRolledBack, match="w1 has cosigned 6 entries, and the log has 5"):
             writer.round()
     assert witnessed.logged.heads() == 0
+
+
+def test_rounds_and_answers_of_witnesses_are_counted(witnessed: Witnessed) -> None:
+    metrics, (first, _) = WriterMetrics(), witnessed.witnesses
+    with witnessed.writer() as writer:
+        metrics.count(writer.round())
+        witnessed.logged.write_facts(3)
+        metrics.count(writer.round())
+        first.root = bytes(32)
+        witnessed.logged.write_facts(2)
+        metrics.count(writer.round())
+
+    def value(name: str, **labels: str) -> float | None:
+        return metrics.registry.get_sample_value(name, labels)
+
+    for result in ("idle", "published", "not_witnessed"):
+        assert value("headrace_audit_rounds_total", result=result) == 1
+    answers = "headrace_audit_witness_answers_total"
+    assert value(answers, witness="w1", result="cosigned") == 1
+    assert value(answers, witness="w1", result="witness_conflict") == 1
+    assert value(answers, witness="w2", result="cosigned") == 2

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -258,3 +260,19 @@ def test_an_export_is_verified_without_the_log(
     assert "tiles_invalid" in run("verify", "--segment", "facts", code=1).stdout
     run("verify", "--segment", "facts", "--topic", "apc.packets", code=2)
     assert "needs --policy" in run("export", "facts", code=2).stderr
+
+
+def test_metrics_are_served_while_it_writes(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = "{}:{}".format(*server.getsockname())
+    monkeypatch.setenv("HEADRACE_METRICS", address)
+    bodies: list[str] = []
+    monkeypatch.setattr(
+        "streams.cli.audit_log._print_round",
+        lambda *arguments: bodies.append(httpx.get(f"http://{address}/metrics").text),
+    )
+    logged.write_facts(3)
+    run("write", "--once")
+    assert 'headrace_audit_rounds_total{result="published"} 1.0' in bodies[0]
