@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from pathlib import Path
 
@@ -79,6 +80,17 @@ def test_headers_say_how_long_each_answer_holds(served: ServedLog) -> None:
         assert tile.headers["content-type"] == "application/octet-stream"
         assert tile.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert "content-encoding" not in get(http, TILE, **{"accept-encoding": "gzip"}).headers
+
+
+@pytest.mark.parametrize("path", ["checkpoint", "tile/0/000.p/3", "tile/entries/000.p/3"])
+def test_a_head_request_has_the_headers_of_the_answer(served: ServedLog, path: str) -> None:
+    served.write(3)
+    with served.gateway() as http:
+        whole = get(http, f"/tlog/{path}")
+        head = asyncio.run(http.head(f"/tlog/{path}", headers={"accept-encoding": "identity"}))
+    assert (whole.status_code, head.status_code, head.content) == (200, 200, b"")
+    names = ("content-type", "content-length", "cache-control", "etag")
+    assert [head.headers.get(name) for name in names] == [whole.headers.get(n) for n in names]
 
 
 def test_bundles_are_compressed_for_those_that_accept_it(served: ServedLog) -> None:
