@@ -3775,6 +3775,29 @@ export interface components {
             uncovered: number;
         };
         /**
+         * LogSealed
+         * @description The newest checkpoint of the transparency log, which covers the entry of a fact.
+         *
+         *     index: of the entry.  size: of the log.  at: when the checkpoint was published.
+         *     signature: `invalid` if the record is not the one that was logged.
+         */
+        LogSealed: {
+            /** Index */
+            index: number;
+            /** Size */
+            size: number;
+            /** Origin */
+            origin: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Cosigners */
+            cosigners: components["schemas"]["LogCosigner"][];
+            signature: components["schemas"]["Signature"];
+        };
+        /**
          * LoggedRecord
          * @description A record as it lies on the log.
          *
@@ -4142,6 +4165,8 @@ export interface components {
          * Proof
          * @description A proof of one fact, computed when it was asked for.
          *
+         *     sealed: where there is a transparency log, the checkpoint of that.
+         *
          *     receipt: the path of its receipt, if it has a published entry in a transparency log.
          */
         Proof: {
@@ -4150,7 +4175,8 @@ export interface components {
             /** Recorded */
             recorded: boolean;
             rederived: components["schemas"]["Rederived"];
-            sealed: components["schemas"]["Sealed"] | null;
+            /** Sealed */
+            sealed: components["schemas"]["Sealed"] | components["schemas"]["LogSealed"] | null;
             /** Receipt */
             receipt: string | null;
         };
