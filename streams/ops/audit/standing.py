@@ -34,7 +34,7 @@ _RECORD = AUDIT_REDRIVES.record or ""
 
 
 class LogCoverage(NamedTuple):
-    """What the newest checkpoint of a transparency log covers.
+    """The offsets that the newest checkpoint of a transparency log covers.
 
     covered_to: the first offset of each partition that it does not cover.
     published_ms, key_id: None before the first checkpoint.
