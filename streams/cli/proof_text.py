@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.cli.text import Cell, Page
+from streams.cli.cells import Cell
+from streams.cli.text import Page
 
 
 def show_proof(proof: Mapping[str, Any], page: Page) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from streams.engine.records import TopicPartition
 from streams.errors import NotFound
@@ -19,7 +19,8 @@ from streams.view_store.transparency import (
 from streams.views.reads import RowReader
 
 
-class PublishedEntry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PublishedEntry:
     """The entry of a record, with its index, and the newest checkpoint, which covers it."""
 
     head: SignedHead
@@ -47,7 +48,7 @@ def find_receipt(
         message = f"no record has an entry at {place}, and later ones have"
         raise NotFound(message, "record_unknown", advice="")
     published = _find_published(log, rows, entry)
-    return None if published is None else _make_receipt(rows, *published)
+    return None if published is None else _make_receipt(rows, published)
 
 
 def _find_published(
@@ -60,8 +61,9 @@ def _find_published(
     return PublishedEntry(head, *entry)
 
 
-def _make_receipt(rows: RowReader, head: SignedHead, index: int, line: bytes) -> bytes:
-    """Return the receipt of an entry under a checkpoint that covers it."""
+def _make_receipt(rows: RowReader, published: PublishedEntry) -> bytes:
+    """Return the receipt of an entry under the checkpoint that covers it."""
+    head, index = published.head, published.index
     size = head.checkpoint.size
 
     def read_tile(tile: Tile) -> bytes:
@@ -70,4 +72,4 @@ def _make_receipt(rows: RowReader, head: SignedHead, index: int, line: bytes) ->
         return data
 
     hashes = prove_inclusion(index, size, TileNodes(size, read_tile).node)
-    return encode_receipt(line, index, hashes, head.note.encode())
+    return encode_receipt(published.line, index, hashes, head.note.encode())
