@@ -31,7 +31,9 @@ def check_writers(grants: Iterable[WriteGrant], prefix: str) -> Iterator[Check]:
             others.setdefault(grant.principal, []).extend(filter(grant.covers, names))
     writers = {principal: topics for principal, topics in others.items() if topics}
     if not writers:
-        yield ok(NAME, f"{len(workers)} principals may write facts and tables, with the ids of tasks")
+        yield ok(
+            NAME, f"{len(workers)} principals may write facts and tables, with the ids of tasks"
+        )
         return
     principal, written = min(writers.items())
     yield warn(

@@ -192,6 +192,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apc/priors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the attempts of each method and protocol ended, by use case */
+        get: operations["list_priors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apc/priors/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tasks that a prior is the sum of */
+        get: operations["explain_prior"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apc/protocols": {
         parameters: {
             query?: never;
@@ -4145,6 +4179,91 @@ export interface components {
              */
             notes: components["schemas"]["Note"][];
         };
+        /**
+         * Prior
+         * @description Describe what is known of a strategy in a use case.
+         *
+         *     alpha, beta: of the Beta distribution of its outcome, exact.  mean, sd: of that distribution.
+         */
+        Prior: {
+            /** Use Case */
+            use_case: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "method" | "protocol";
+            /** Strategy */
+            strategy: string;
+            /** Attempts */
+            attempts: number;
+            /** Outcome Sum Nano */
+            outcome_sum_nano: number;
+            /** Gates Met */
+            gates_met: number;
+            /** Drift Weight */
+            drift_weight: number;
+            /** Drift Sum Nano */
+            drift_sum_nano: number;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /** Version */
+            version: number;
+            /** Alpha */
+            alpha: string;
+            /** Beta */
+            beta: string;
+            /** Mean */
+            mean: number;
+            /** Sd */
+            sd: number;
+        };
+        /** PriorExplanation */
+        PriorExplanation: {
+            prior: components["schemas"]["Prior"];
+            /** Tasks */
+            tasks: components["schemas"]["PriorTask"][];
+            /** Next */
+            next: string | null;
+        };
+        /**
+         * PriorTask
+         * @description One attempt of a strategy.
+         *
+         *     outcome, drift_risk: the means of the task's EVALs.  gates_met: whether the newest met them.
+         *     evals, packets: the ids of these EVALs, and of the packets that tried the strategy.
+         *     explain: the path that explains the newest EVAL.
+         */
+        PriorTask: {
+            /** Session Id */
+            session_id: string;
+            /** Run Id */
+            run_id: string;
+            /** Task Id */
+            task_id: string;
+            /** Outcome */
+            outcome: number;
+            /** Drift Risk */
+            drift_risk: number | null;
+            /** Gates Met */
+            gates_met: boolean;
+            /** Evals */
+            evals: string[];
+            /** Packets */
+            packets: string[];
+            /** Explain */
+            explain: string;
+        };
+        /** Priors */
+        Priors: {
+            /** Items */
+            items: components["schemas"]["Prior"][];
+            /** Next */
+            next: string | null;
+        };
         /** ProcessorBacklog */
         ProcessorBacklog: {
             /** Name */
@@ -6361,6 +6480,13 @@ export interface components {
             outcome: ("pass" | "fail" | "superseded") | null;
             by: string | null;
         };
+        /** Strategy */
+        "headrace.apc.Strategy": {
+            use_case: string;
+            /** @enum {string} */
+            kind: "method" | "protocol";
+            strategy: string;
+        };
         /** ApcEvent */
         "headrace.apc.ApcEvent": {
             event_id: string;
@@ -6393,6 +6519,7 @@ export interface components {
             acks: components["schemas"]["headrace.apc.AckStanding"] | null;
             verification: components["schemas"]["headrace.apc.Verification"] | null;
             due_at: string | null;
+            strategies: components["schemas"]["headrace.apc.Strategy"][] | null;
         };
         /** TransferStanding */
         "headrace.apc.TransferStanding": {
@@ -6436,6 +6563,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             version: number;
+            strategies: components["schemas"]["headrace.apc.Strategy"][] | null;
         };
         /** OpenVeto */
         "headrace.apc.OpenVeto": {
@@ -10014,6 +10142,16 @@ export interface components {
             again: boolean;
             reason?: string | null;
         };
+        SummitRpcReply: {
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            id: string | number | null;
+            result?: Record<string, never>;
+            error?: Record<string, never>;
+            runId?: string;
+            agentId?: string;
+        } & (unknown | unknown);
+        "summit.sent-reply": components["schemas"]["summit.reply"] | components["schemas"]["SummitRpcReply"];
         RewindOrder: {
             /** Task Id */
             task_id?: string | null;
@@ -11304,6 +11442,207 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_priors: {
+        parameters: {
+            query?: {
+                /**
+                 * @description In this use case; `-` for packets that name none.
+                 * @example fleet
+                 */
+                use_case?: string;
+                /**
+                 * @description Of this kind.
+                 * @example method
+                 */
+                kind?: "method" | "protocol";
+                /**
+                 * @description This method or protocol.
+                 * @example m-grid
+                 */
+                strategy?: string;
+                /** @description With at min_attempts so many attempts. */
+                min_attempts?: number;
+                /** @description The highest first, instead of by key. */
+                order?: "mean" | "attempts";
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Priors"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unprocessable Content. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explain_prior: {
+        parameters: {
+            query: {
+                /**
+                 * @description In this use case; `-` for packets that name none.
+                 * @example fleet
+                 */
+                use_case: string;
+                /**
+                 * @description Of this kind.
+                 * @example method
+                 */
+                kind: "method" | "protocol";
+                /**
+                 * @description This method or protocol.
+                 * @example m-grid
+                 */
+                strategy: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /**
+                 * @description Wait until the answer to the record at this position, as a produce request gave it, is seen.
+                 * @example apc.packets/0/17
+                 */
+                after?: string;
+                /** @description Wait until everything is seen that the topics hold at the time of the request. */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriorExplanation"];
+                };
+            };
+            /** @description The answer that the client has, by `If-None-Match`, is the current one. */
+            304: {
+                headers: {
+                    /** @description A weak tag of the answer, for `If-None-Match`. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
             /** @description Unprocessable Content. */
             422: {
@@ -17511,7 +17850,13 @@ export interface operations {
     };
     send_summit_replies: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The run of JSON-RPC responses that have no runId.
+                 * @example run-7f2
+                 */
+                runId?: string;
+            };
             header?: {
                 /** @description W3C trace context, which the records carry on. */
                 traceparent?: string;
@@ -17526,7 +17871,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["summit.reply"] | components["schemas"]["summit.reply"][];
+                "application/json": components["schemas"]["summit.sent-reply"] | components["schemas"]["summit.sent-reply"][];
                 /**
                  * @example {"replyId": "final", "runId": "run-7f2", "agentId": "word-stats", "kind": "error", "status": "failed", "error": {"code": 1, "message": "ValueError: no text", "data": null}, "metrics": {"tokens": 12, "cost_usd": 0.001}, "provenance": {"model": "none", "timestamp": "2026-03-02T09:00:00Z", "host": "desk"}}
                  *     {"replyId": "final", "runId": "run-7f2", "agentId": "word-stats", "kind": "error", "status": "budget_exceeded", "error": {"code": 2, "message": "The budget does not cover another step."}, "metrics": {"tokens": 12, "cost_usd": 0.001}, "provenance": {"model": "none", "timestamp": "2026-03-02T09:00:00Z", "host": "desk"}}
@@ -19603,7 +19948,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of this input topic. */
-                topic?: "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "otel.spans" | "rtes.raw" | "saop.controls" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies" | "summit.tree";
+                topic?: "apc.outcomes" | "apc.packets" | "apc.transfers" | "asap.envelopes" | "asap.links" | "asap.manifests" | "otel.spans" | "rtes.raw" | "saop.controls" | "saop.rewinds" | "saop.task-signals" | "saop.turns" | "sap.learning-signals" | "sap.lookups" | "sap.results" | "sap.signals" | "sap.tasks" | "sap.verdicts" | "summit.auto-calls" | "summit.calls" | "summit.manifests" | "summit.replies" | "summit.tree";
                 /**
                  * @description With this code.
                  * @example decide_failed
