@@ -75,6 +75,8 @@ Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 Json = Annotated[Any, WithJsonSchema({})]
+RefusedRewind = Annotated[dict[str, Any], record_schema("headrace.saop.SaopRewindLogged")]
+RefusedControl = Annotated[dict[str, Any], record_schema("headrace.saop.SaopControlLogged")]
 EdgeRow = Annotated[dict[str, Any], record_schema("headrace.core.LineageEdge")]
 
 
@@ -160,7 +162,7 @@ class Problem(BaseModel):
     path: str | None = None
     lag: int | None = None
     position: Position | None = None
-    fact: Annotated[dict[str, Any], record_schema("headrace.saop.SaopRewindLogged")] | None = None
+    fact: RefusedRewind | RefusedControl | None = None
     errors: list[ValueProblem] | None = None
     candidates: list[str] | None = None
 

@@ -5959,7 +5959,8 @@ export interface components {
             lag?: number;
             /** Position */
             position?: string;
-            fact?: components["schemas"]["headrace.saop.SaopRewindLogged"];
+            /** Fact */
+            fact?: components["schemas"]["headrace.saop.SaopRewindLogged"] | components["schemas"]["headrace.saop.SaopControlLogged"];
             /** Errors */
             errors?: components["schemas"]["ValueProblem"][];
             /** Candidates */
