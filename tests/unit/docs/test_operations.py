@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streams import errors
+from streams.engine import mac_errors
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "operations.md"
 ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
@@ -22,7 +23,7 @@ def test_every_error_of_the_infrastructure_has_a_row() -> None:
     codes = {
         each("").code
         for each in below(errors.InfrastructureError)
-        if each.__module__ == errors.__name__
+        if each.__module__ in {errors.__name__, mac_errors.__name__}
     }
     _, _, table = PAGE.read_text().partition("## Errors")
     rows = ROW.findall(table)

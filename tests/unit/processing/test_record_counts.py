@@ -29,6 +29,7 @@ MISS, RESULT, HIT = 1, 2, 3
 """Lines of the scenario: the session is known, and the third is answered by the cache."""
 
 PACKET = {
+    "apc-tasks": 1,
     "apc.events": 1,
     "apc.inbox": 1,
     "apc.packet-states": 1,

@@ -15,6 +15,7 @@ export const KINDS_WITH_AS_OF: ReadonlySet<string> = new Set([
 
 /** The topics whose records nobody is shown, without their prefix. */
 const HIDDEN_TOPICS = [
+  "apc.outcomes",
   "apc.transfers",
   "asap.links",
   "headrace.changelog",
