@@ -112,7 +112,7 @@ def test_a_refusal_is_followed_with_the_mouse_alone(office: Office, page: Page) 
     page.get_by_role("tab", name="Why").click()
     why = page.locator(".why").first
     why.locator(f"[data-verdict=rejected][data-rule={RULE}]").wait_for()
-    why.get_by_text("Figures").click()
+    expect(why.get_by_text("Figures")).to_be_visible()
     why.locator("[data-json]").first.wait_for()
     why.get_by_role("link", name="apc.packets/").click()
     page.wait_for_selector("main[data-page=record]")
