@@ -8,7 +8,6 @@ import {
   column,
   countColumn,
   nodeColumn,
-  positionColumn,
   stateColumn,
   textColumn,
   timeColumn,
@@ -118,7 +117,6 @@ const packets: ListSpec<Packet> = {
     textColumn("phase", (row) => row.run_phase),
     textColumn("sender", (row) => ("sender" in row ? row.sender : row.sender_role)),
     column("reason", (row) => <Text value={row.message ?? ""} />, true),
-    positionColumn("command", (row) => row.position),
   ],
 };
 
