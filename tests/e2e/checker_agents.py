@@ -35,7 +35,11 @@ def check(source: Source, thoughts: dict[tuple[str, int], str]) -> list[str]:
     refused = values_of(source, RTES_REJECTIONS)
     raw, dead = source.records(RTES_RAW), source.records(RTES_RAW_DLQ)
     turns, dead_turns = source.records(SAOP_TURNS), source.records(SAOP_TURNS_DLQ)
-    observations = [event for event in events if event["rewind_id"] is None]
+    observations = [
+        event
+        for event in events
+        if event["rewind_id"] is None and event["rule"] not in ("paused", "resumed")
+    ]
     return [
         *_answered("event", raw, [*observations, *refused], dead),
         *_answered("turn", turns, verdicts, dead_turns),

@@ -1,4 +1,4 @@
-"""Operators who turn sessions back: their own, with commits to go back to, and those of agents.
+"""Operators who turn sessions back, or pause a task: of their own sessions, and those of agents.
 
 Rewinds go every way that their machine has: at once, prepared and confirmed or aborted, and left
 until they lapse; some are asked for twice, out of turn, or of what nobody knows.  The first go each
@@ -14,7 +14,7 @@ from uuid import UUID
 from streams.engine.records import Output
 from tests.e2e.outputs import Json, Outputs
 from topology.core import RTES_RAW
-from topology.saop import SAOP_REWINDS
+from topology.saop import SAOP_CONTROLS, SAOP_REWINDS
 
 _AT = "2026-01-01T00:00:00.000Z"
 _TASKS = ("analysis", "design", "build")
@@ -46,6 +46,25 @@ class Traffic:
         yield [self._made.record(RTES_RAW, event) for event in done]
         for name in names:
             yield [self._made.record(SAOP_REWINDS, each) for each in self._rewind(name)]
+        yield [self._made.record(SAOP_CONTROLS, each) for each in self._controls(names[-1])]
+
+    def _controls(self, session: str) -> Iterator[Json]:
+        """Pause and resume a task, the first of them twice, and one that nobody knows."""
+        for task, action in (
+            (_TASKS[-1], "pause"),
+            (_TASKS[-1], "pause"),
+            (_TASKS[-1], "resume"),
+            ("nobody's", "pause"),
+        ):
+            self._ids += 1
+            yield {
+                "control_id": str(UUID(int=(1 << 65) + self._ids, version=4)),
+                "session_id": session,
+                "task_id": task,
+                "action": action,
+                "requested_by": "operator",
+                "reason": None,
+            }
 
     def _session(self) -> str:
         self._sessions += 1

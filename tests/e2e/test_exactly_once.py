@@ -34,6 +34,8 @@ BURST = 1_600
 KILLS = run_size(6, 3)
 NEED_OTHER_SETTINGS = {rules.AGENT_STATE, rules.DRIFT_CHECK_MISSING, rules.PHASE_GUARD_TOP_K}
 """Rules of policy that cannot decide with the settings and the windows as they are."""
+NEED_BUDGETS = {rules.SESSION_BUDGET, rules.BUDGET_EXPRESSION_UNKNOWN}
+"""Rules about budgets of sessions, which these packets do not have."""
 
 
 class Run:
@@ -151,7 +153,7 @@ def check_variety(run_history: history.History) -> None:
     seen.update(warning for _, fact in run_history.facts for warning in fact["warnings"])
     stages = (Stage.POLICY, Stage.EFFECT, Stage.TIMER, Stage.WARNING)
     expected = {rule.code for rule in rules.ALL if rule.stage in stages}
-    assert expected - seen.keys() == {rule.code for rule in NEED_OTHER_SETTINGS}
+    assert expected - seen.keys() == {rule.code for rule in NEED_OTHER_SETTINGS | NEED_BUDGETS}
     assert {"duplicate", "packet_conflict", "key_mismatch", "partition_mismatch"} <= seen.keys()
     assert len({letter.value for letter in run_history.dead}) > 5
     assert {one["rule"] for one in run_history.refused} >= {"event_duplicate"}
