@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from a2a.types import a2a_pb2
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from tests.integration.a2a_wire import A2aWire, WireEvent, message, register, reply, rules_of, steps
-from tests.integration.system import live
+from tests.integration.system import Live, live
 from tests.integration.test_mcp_crash import verify
 from tests.processes import wait_for
 from tests.unit.protocols.summit.queries.stage import AGENT, manifest, result
@@ -133,5 +134,10 @@ def test_copies_at_two_gateways_run_once(broker: str, tmp_path: Path) -> None:
         for one, copy in sent:
             task_id = one.result()["id"]
             assert copy.result()["id"] == task_id
-            assert rules_of(system, task_id) == ["call.accepted", "call.duplicate"]
+            has_both = partial(_has_rules, system, task_id, "call.accepted", "call.duplicate")
+            wait_for(has_both, "both verdicts are seen by the first gateway")
         verify(system, tmp_path)
+
+
+def _has_rules(system: Live, task_id: str, *rules: str) -> bool:
+    return rules_of(system, task_id) == [*rules]
