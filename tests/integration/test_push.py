@@ -48,8 +48,10 @@ class Hooked:
 
     def ask(self, method: str, **params: Any) -> Json:
         """Return the result of a request of MCP."""
-        meta = {"io.modelcontextprotocol/protocolVersion": LATEST_PROTOCOL_VERSION}
-        meta["io.modelcontextprotocol/clientCapabilities"] = {}  # type: ignore[assignment]
+        meta: Json = {
+            "io.modelcontextprotocol/protocolVersion": LATEST_PROTOCOL_VERSION,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
         headers = {
             "authorization": f"Bearer {self._token}",

@@ -7,7 +7,7 @@ import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from streams.doors.push.posting import GONE, TOO_LARGE, Posted, Poster
 from streams.doors.push.sealing import Sealer, SecretUnreadable
@@ -241,10 +241,10 @@ class Courier:
         except TimeoutError:
             return
 
-    async def _write(self, **changes: object) -> None:
+    async def _write(self, **changes: Any) -> None:
         """Write the state until Kafka has it: what was delivered must be known."""
         now = self._context.clock()
-        self.row = self.row._replace(at=now, **changes)  # type: ignore[arg-type]
+        self.row = self.row._replace(at=now, **changes)
         while True:
             try:
                 await self._context.store.put_delivery(self.row)
